@@ -1,0 +1,170 @@
+"""Run, StepRecord, Attempt, Annotation: what is kept of one decision cycle, online and in training alike.
+
+Inputs and outputs are held as encoded JSON (`msgspec.Raw`): a snapshot that no component can change later,
+and that is written to disk as it stands.
+"""
+
+from typing import Final
+
+import msgspec
+
+from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
+from stretto.types.errors import Violation
+from stretto.types.ids import Digest, RunId, StepPath
+from stretto.types.json import Json
+from stretto.types.learning import Action, ModelCall, Reward
+from stretto.types.messages import Usage
+
+FORMAT: Final = "stretto.run/1"
+"""Name and major version of the record's JSON form."""
+
+NULL: Final = msgspec.Raw(b"null")
+
+
+class ErrorInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An error as data."""
+
+    code: str
+    """Stretto's stable code: ``component.contract``."""
+    message: str
+    rpc_code: str = ""
+    """google.rpc.Code by name, when a component failed."""
+    path: str = ""
+    """Step path where it arose."""
+    violations: tuple[Violation, ...] = ()
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One try at a step's call."""
+
+    started_ms: float
+    """Since the run started."""
+    queue_ms: float = 0.0
+    """Waiting before the component worked on it."""
+    service_ms: float = 0.0
+    """The component working."""
+    error: ErrorInfo | None = None
+
+
+class StepRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What happened at one step path."""
+
+    path: StepPath
+    status: StepStatus
+    component: str = ""
+    """Name in the manifest; empty for loops, maps and other steps that call nothing themselves."""
+    action: str = ""
+    effect: Effect = Effect.PURE
+    reason: Reason | None = None
+    """Why it was downgraded or skipped for cause."""
+    started_ms: float = 0.0
+    ended_ms: float = 0.0
+    queue_ms: float = 0.0
+    """Of the attempt that answered."""
+    service_ms: float = 0.0
+    input: msgspec.Raw = NULL
+    output: msgspec.Raw = NULL
+    error: ErrorInfo | None = None
+    attempts: tuple[Attempt, ...] = ()
+    """Empty when the first attempt answered: its times are the step's."""
+    actions: tuple[Action, ...] = ()
+    model_calls: tuple[ModelCall, ...] = ()
+    rewards: tuple[Reward, ...] = ()
+    usage: Usage | None = None
+    evidence: dict[str, Json] = msgspec.field(default_factory=dict)
+    simulated: bool = False
+    """It stands downstream of a substitute, so folds leave it out unless asked."""
+    reused_from: str = ""
+    """Run id whose recorded response stands here, in a resumed or replayed run."""
+
+
+class EffectRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A write: its intent, committed before the call, and its receipt, committed after it."""
+
+    run_id: RunId
+    path: StepPath
+    component: str
+    action: str
+    request_digest: Digest
+    """Of the canonical request: a receipt stands only for an equal request."""
+    request: msgspec.Raw
+    intended_at_ns: int
+    receipt: msgspec.Raw | None = None
+    """The response; None while the write is in doubt."""
+    received_at_ns: int = 0
+    confirmed: bool = False
+    """The receipt came from asking the component, not from the call itself."""
+
+    @property
+    def in_doubt(self) -> bool:
+        """An intent without a receipt: nobody here knows whether it happened."""
+        return self.receipt is None
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """The exact versions that a run was pinned to."""
+
+    workflow: str
+    version: str
+    plan: Digest
+    """Of the workflow and contract files as compiled."""
+    components: dict[str, str]
+    """Component name → ``version@digest``."""
+
+
+class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The record of one decision cycle; sealed when `status` is set."""
+
+    format: str = FORMAT
+    id: RunId
+    workflow_run_id: str
+    manifest: Manifest
+    input: msgspec.Raw
+    input_digest: Digest
+    """Keyed SHA-256 of the canonical input (RFC 8785)."""
+    started_at_ns: int
+    """UTC, nanoseconds since the epoch."""
+    duration_ms: float = 0.0
+    status: RunStatus | None = None
+    reason: Reason | None = None
+    error: ErrorInfo | None = None
+    output: msgspec.Raw = NULL
+    tenant: str = "default"
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    seed: int = 0
+    reference: msgspec.Raw = NULL
+    memory: msgspec.Raw = NULL
+    """Memory fields read, with the values seen."""
+    resources: msgspec.Raw = NULL
+    """Resources read, with the values seen."""
+    steps: list[StepRecord] = msgspec.field(default_factory=list)
+    """In order of completion."""
+    rewards: tuple[Reward, ...] = ()
+    reward: float | None = None
+    """Weighted total; None is unknown or none."""
+    usage: Usage | None = None
+    retries: int = 0
+    parent: str = ""
+    """Run id of the caller, for a run that another run started."""
+    replay_of: str = ""
+    """Run id that this one replays."""
+    simulated: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """It answered within its contract: what `workflow_success_rate` counts."""
+        return self.status in (RunStatus.OK, RunStatus.DEGRADED)
+
+
+class Annotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was learnt about a sealed run later: a delayed reward, a label, a correction. Only ever appended."""
+
+    run_id: RunId
+    name: str
+    value: Json
+    at_ns: int
+    """When it became known; folds read annotations as of a time."""
+    path: StepPath = StepPath("")
+    """The step it is about; empty for the run."""
+    by: str = ""
+    reason: str = ""

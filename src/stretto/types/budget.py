@@ -1,0 +1,166 @@
+"""What a run may still spend: time, retries, tokens and money, one pool owned by the root run.
+
+A call takes a lease of its estimate, settles what it really used on return, and the rest goes back. A lost
+response forfeits its lease. Parallel branches share the pool, so no interleaving can overspend it. The reserve
+is a pocket of time that only fallbacks may use (DESIGN section 4).
+"""
+
+import math
+from datetime import timedelta
+from typing import Self
+
+import msgspec
+
+from stretto.types.errors import BudgetError
+
+UNLIMITED = math.inf
+
+
+class BudgetSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits as declared; None is no limit."""
+
+    deadline: timedelta | None = None
+    reserve: timedelta = timedelta(0)
+    """Part of the deadline that only fallbacks may use."""
+    retries: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+
+
+class Pool:
+    """Retries, tokens and cost left to a root run; shared by all that it calls."""
+
+    __slots__ = ("cost", "retries", "tokens")
+
+    def __init__(self, retries: float = UNLIMITED, tokens: float = UNLIMITED, cost: float = UNLIMITED) -> None:
+        self.retries = retries
+        self.tokens = tokens
+        self.cost = cost
+
+
+class Lease:
+    """Tokens and cost set aside for one call until it settles."""
+
+    __slots__ = ("_pool", "cost", "tokens")
+
+    def __init__(self, pool: Pool, tokens: float, cost: float) -> None:
+        self._pool: Pool | None = pool
+        self.tokens = tokens
+        self.cost = cost
+
+    def settle(self, tokens: float, cost: float) -> None:
+        """Give back what was not used, or take what was used beyond the estimate. Only the first call counts."""
+        if self._pool is None:
+            return
+        self._pool.tokens += self.tokens - tokens
+        self._pool.cost += self.cost - cost
+        self._pool = None
+
+    def forfeit(self) -> None:
+        """Keep the whole estimate spent: the response was lost, and so is the knowledge of what it cost."""
+        self._pool = None
+
+
+class Budget:
+    """One scope's view of the pool, with its own absolute deadlines."""
+
+    __slots__ = ("final_deadline", "pool", "work_deadline")
+
+    def __init__(self, pool: Pool, work_deadline: float | None, final_deadline: float | None) -> None:
+        self.pool = pool
+        self.work_deadline = work_deadline
+        """Event-loop time by which ordinary steps must end; None when unlimited."""
+        self.final_deadline = final_deadline
+        """Event-loop time by which the run must answer; the span between the two is the reserve."""
+
+    @classmethod
+    def start(cls, spec: BudgetSpec, now: float) -> Self:
+        """Open the pool of a root run at event-loop time `now`."""
+        pool = Pool(_limit(spec.retries), _limit(spec.tokens), _limit(spec.cost))
+        return cls(pool, *_deadlines(spec, now))
+
+    def child(self, spec: BudgetSpec, now: float) -> "Budget":
+        """A sub-workflow's view: the same pool, capped by its own limits, and the earlier of both deadlines."""
+        work, final = _deadlines(spec, now)
+        pool = self.pool
+        if spec.retries is not None or spec.tokens is not None or spec.cost is not None:
+            pool = _CappedPool(self.pool, spec)
+        return Budget(pool, _earlier(self.work_deadline, work), _earlier(self.final_deadline, final))
+
+    def take_retry(self) -> bool:
+        """Spend one retry; False when none is left."""
+        if self.pool.retries < 1:
+            return False
+        self.pool.retries -= 1
+        return True
+
+    def lease(self, tokens: float = 0, cost: float = 0.0) -> Lease:
+        """Set aside an estimate for one call.
+
+        Raises BudgetError when the pool is already spent or cannot cover the estimate.
+        """
+        pool = self.pool
+        if pool.tokens < tokens or pool.tokens <= 0:
+            raise BudgetError(f"token budget is spent: {max(pool.tokens, 0):g} left, the call needs {tokens:g} or more")
+        if pool.cost < cost or pool.cost <= 0:
+            raise BudgetError(f"cost budget is spent: {max(pool.cost, 0):g} left, the call needs {cost:g} or more")
+        pool.tokens -= tokens
+        pool.cost -= cost
+        return Lease(pool, tokens, cost)
+
+
+class _CappedPool(Pool):
+    """A share of a parent's pool: whatever is spent here is spent there, and never more than the cap."""
+
+    __slots__ = ("_cap", "_parent")
+
+    def __init__(self, parent: Pool, spec: BudgetSpec) -> None:
+        self._parent = parent
+        self._cap = Pool(_limit(spec.retries), _limit(spec.tokens), _limit(spec.cost))
+
+    @property  # a view, not storage: reads the smaller, writes both
+    def retries(self) -> float:
+        return min(self._parent.retries, self._cap.retries)
+
+    @retries.setter
+    def retries(self, value: float) -> None:
+        spent = self.retries - value
+        self._parent.retries -= spent
+        self._cap.retries -= spent
+
+    @property
+    def tokens(self) -> float:
+        return min(self._parent.tokens, self._cap.tokens)
+
+    @tokens.setter
+    def tokens(self, value: float) -> None:
+        spent = self.tokens - value
+        self._parent.tokens -= spent
+        self._cap.tokens -= spent
+
+    @property
+    def cost(self) -> float:
+        return min(self._parent.cost, self._cap.cost)
+
+    @cost.setter
+    def cost(self, value: float) -> None:
+        spent = self.cost - value
+        self._parent.cost -= spent
+        self._cap.cost -= spent
+
+
+def _limit(value: float | None) -> float:
+    return UNLIMITED if value is None else value
+
+
+def _deadlines(spec: BudgetSpec, now: float) -> tuple[float | None, float | None]:
+    if spec.deadline is None:
+        return None, None
+    final = now + spec.deadline.total_seconds()
+    return final - spec.reserve.total_seconds(), final
+
+
+def _earlier(a: float | None, b: float | None) -> float | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return min(a, b)

@@ -1,0 +1,50 @@
+"""A component's card: what it is and what it promises, without running it."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from stretto.types.enums import Effect, Scope
+from stretto.types.ids import Digest
+from stretto.types.json import JsonObject, Schema
+
+ANY_OBJECT: Schema = {"type": "object"}
+
+ANY_ACTION = "*"
+"""Key in `Card.effects` for every action that has no entry of its own."""
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """Name, version, schemas and effects of a component."""
+
+    name: str
+    version: str
+    kind: str
+    """``python``, ``mcp``, ``memory``, ``reward``, ``openai``, ..."""
+    digest: Digest
+    """Of everything that decides its behaviour: code, configuration, weights."""
+    input: Schema = msgspec.field(default_factory=lambda: ANY_OBJECT)
+    output: Schema = msgspec.field(default_factory=lambda: ANY_OBJECT)
+    effects: Mapping[str, Effect] = msgspec.field(default_factory=lambda: {ANY_ACTION: Effect.READ})
+    """Effect per action; ``*`` is every other action."""
+    action_field: str = ""
+    """Input field that names the action; empty when there is one action only."""
+    idempotent: bool = False
+    """A write sent twice with the same effect key happens once."""
+    confirms: bool = False
+    """It can be asked whether a write in doubt happened (see `Confirms`)."""
+    scope: Scope = Scope.PROCESS
+    trainable: bool = False
+    capabilities: tuple[str, ...] = ()
+    description: str = ""
+
+    def action_of(self, request_input: JsonObject) -> str:
+        """The action that a request asks for; empty when the card names none."""
+        if not self.action_field:
+            return ""
+        named = request_input.get(self.action_field)
+        return named if isinstance(named, str) else ""
+
+    def effect_of(self, action: str) -> Effect:
+        """What an action does to the world; an action that the card does not know counts as a write."""
+        return self.effects.get(action) or self.effects.get(ANY_ACTION) or Effect.WRITE

@@ -1,0 +1,81 @@
+"""The closed sets that the record, the engine and people share."""
+
+from enum import StrEnum
+
+
+class Effect(StrEnum):
+    """What an action does to the world. Retry, hedge, resume and replay obey it."""
+
+    PURE = "pure"
+    """Nothing is read or written; the same request gives the same response."""
+    READ = "read"
+    """The world is read; repeating it is harmless."""
+    WRITE = "write"
+    """The world is changed; never repeated unless the component says that it may be."""
+
+
+class StepStatus(StrEnum):
+    """How a step ended."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    """Its guard was false, or what it needs was skipped."""
+    FALLBACK = "fallback"
+    """It failed and its fallback answered."""
+    FAILED = "failed"
+
+
+class RunStatus(StrEnum):
+    """How a run ended. A run that has not ended has no status."""
+
+    OK = "ok"
+    DEGRADED = "degraded"
+    """It answered, and at least one step was answered by its fallback."""
+    BUSINESS_FALLBACK = "business_fallback"
+    """Deterministic rules answered in the workflow's place."""
+    FAILED = "failed"
+    PARKED = "parked"
+    """A write is in doubt and waits for a person; never reported as ok."""
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    """The deadline passed with no answer."""
+
+
+class Reason(StrEnum):
+    """Why a step or a run was downgraded, so that learning can tell a choice from an accident."""
+
+    TIMEOUT = "timeout"
+    CONGESTION = "congestion"
+    BREAKER = "breaker"
+    BUDGET = "budget"
+    CONTRACT = "contract"
+    ERROR = "error"
+    IN_DOUBT = "in_doubt"
+    CANCELLED = "cancelled"
+
+
+class Outcome(StrEnum):
+    """What a component says of its own answer."""
+
+    OK = "ok"
+    FALLBACK = "fallback"
+    PARTIAL = "partial"
+    REFUSED = "refused"
+
+
+class Durability(StrEnum):
+    """How much of a run survives a killed process."""
+
+    NONE = "none"
+    """The sealed run is written behind; a crash may lose it. For rollouts."""
+    RUN = "run"
+    """The sealed run is committed before the caller gets its answer."""
+    STEP = "step"
+    """Acceptance, intents and receipts are committed before going on; the run can be resumed."""
+
+
+class Scope(StrEnum):
+    """How long one instance of a component lives."""
+
+    PROCESS = "process"
+    RUN = "run"

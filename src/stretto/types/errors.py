@@ -1,0 +1,225 @@
+"""The error tree. An error is named by the boundary it crossed and classified here, once.
+
+    StrettoError                 whose fault, can a retry help, a stable code
+    ├── SpecError                a file people wrote is wrong; carries every Problem found
+    ├── UsageError               a call, flag or name given to Stretto is wrong
+    │   └── MissingExtraError    an optional dependency is not installed
+    ├── InputError               a run's input does not fit the contract; carries every Violation
+    ├── ComponentError           a component did not answer as its card says; has a google.rpc code
+    │   ├── ContractError        its request or response broke a schema; carries every Violation
+    │   └── InDoubtError         a write was sent and nobody knows whether it happened
+    ├── BudgetError              the run may not spend what the call needs
+    ├── ReplayError              a recorded run cannot stand for what was asked
+    └── StoreError               the store cannot be read or written
+
+A failed run is data (`Run.status`, `Run.error`); only a broken call or a broken engine raises.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import ClassVar, Final
+
+import msgspec
+
+
+class Code(StrEnum):
+    """google.rpc.Code by name: the vocabulary of failures at a component's boundary (google/rpc/code.proto)."""
+
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+    INVALID_ARGUMENT = "invalid_argument"
+    DEADLINE_EXCEEDED = "deadline_exceeded"
+    NOT_FOUND = "not_found"
+    ALREADY_EXISTS = "already_exists"
+    PERMISSION_DENIED = "permission_denied"
+    RESOURCE_EXHAUSTED = "resource_exhausted"
+    FAILED_PRECONDITION = "failed_precondition"
+    ABORTED = "aborted"
+    OUT_OF_RANGE = "out_of_range"
+    UNIMPLEMENTED = "unimplemented"
+    INTERNAL = "internal"
+    UNAVAILABLE = "unavailable"
+    DATA_LOSS = "data_loss"
+    UNAUTHENTICATED = "unauthenticated"
+
+
+RETRYABLE_CODES: Final = frozenset(
+    {Code.UNAVAILABLE, Code.RESOURCE_EXHAUSTED, Code.ABORTED, Code.DEADLINE_EXCEEDED, Code.UNKNOWN}
+)
+"""Codes where the same request may succeed later. INTERNAL and the 4xx kind repeat themselves, so they are not here."""
+
+
+class Fault(StrEnum):
+    """Whose mistake an error is."""
+
+    CALLER = "caller"
+    """The person or program that called Stretto, or the file they wrote."""
+    COMPONENT = "component"
+    PLATFORM = "platform"
+    """Stretto itself, the store, or the machine."""
+
+
+class Violation(msgspec.Struct, frozen=True, kw_only=True):
+    """One place where a value broke its schema."""
+
+    pointer: str
+    """JSON Pointer (RFC 6901) into the value; empty for the whole."""
+    message: str
+    """What was expected there and what was found."""
+
+    def __str__(self) -> str:
+        return f"{self.pointer or '(whole value)'}: {self.message}"
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing wrong in a file, with all a reader needs to mend it."""
+
+    code: str
+    """Stable and dotted: ``spec.unknown_key``."""
+    message: str
+    """What is wrong, in one sentence that quotes the value."""
+    file: str = ""
+    line: int = 0
+    """1-based; 0 when the problem has no place in the file."""
+    column: int = 0
+    """1-based."""
+    expected: str = ""
+    """What would have been right."""
+    suggestion: str = ""
+    """The nearest valid name or the remedy, ready to paste."""
+    excerpt: str = ""
+    """The source line, without its line break."""
+    width: int = 1
+    """Characters to underline from `column`."""
+
+    @property
+    def place(self) -> str:
+        """``file:line:column``, as editors open it."""
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+    def __str__(self) -> str:
+        lines = [f"{self.place}: {self.message}" if self.place else self.message]
+        if self.excerpt:
+            gutter = f"{self.line:>5} | "
+            lines.append(f"{gutter}{self.excerpt}")
+            lines.append(" " * (len(gutter) + self.column - 1) + "^" * max(1, self.width))
+        if self.expected:
+            lines.append(f"  expected: {self.expected}")
+        if self.suggestion:
+            lines.append(f"  try: {self.suggestion}")
+        lines.append(f"  [{self.code}]")
+        return "\n".join(lines)
+
+
+class StrettoError(Exception):
+    """Root of everything Stretto raises on purpose."""
+
+    code: ClassVar[str] = "stretto"
+    """Stable across releases; CLI, HTTP and gRPC show it."""
+    fault: ClassVar[Fault] = Fault.PLATFORM
+    retryable: bool = False
+    """Whether the same call may succeed later."""
+
+
+class SpecError(StrettoError):
+    """A workflow, contract or component file is wrong. Nothing was run."""
+
+    code = "spec"
+    fault = Fault.CALLER
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n\n".join(str(problem) for problem in self.problems))
+
+
+class UsageError(StrettoError):
+    """A call, flag or name given to Stretto is wrong. Nothing was run."""
+
+    code = "usage"
+    fault = Fault.CALLER
+
+
+class MissingExtraError(UsageError):
+    """An optional dependency is not installed."""
+
+    code = "usage.missing_extra"
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs a package that is not installed; run: pip install 'stretto[{extra}]'")
+        self.extra = extra
+
+
+class InputError(StrettoError):
+    """A run's input does not fit the contract. No run was made."""
+
+    code = "input"
+    fault = Fault.CALLER
+
+    def __init__(self, what: str, violations: Sequence[Violation]) -> None:
+        self.violations = tuple(violations)
+        super().__init__(f"{what} does not fit its schema:\n" + "\n".join(f"  {v}" for v in self.violations))
+
+
+class ComponentError(StrettoError):
+    """A component did not answer as its card says."""
+
+    code = "component"
+    fault = Fault.COMPONENT
+
+    def __init__(
+        self,
+        message: str,
+        rpc_code: Code = Code.UNKNOWN,
+        *,
+        retry_after_s: float | None = None,
+        retryable: bool | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.rpc_code = rpc_code
+        self.retry_after_s = retry_after_s
+        """What the component asked for before the next attempt, seconds."""
+        self.retryable = rpc_code in RETRYABLE_CODES if retryable is None else retryable
+
+
+class ContractError(ComponentError):
+    """A component's request or response broke its schema. Repeating it cannot help."""
+
+    code = "component.contract"
+
+    def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
+        self.violations = tuple(violations)
+        detail = "".join(f"\n  {v}" for v in self.violations)
+        super().__init__(message + detail, Code.FAILED_PRECONDITION)
+
+
+class InDoubtError(ComponentError):
+    """A write was sent and no receipt came back: it may or may not have happened. Never retried blindly."""
+
+    code = "component.in_doubt"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Code.ABORTED, retryable=False)
+
+
+class BudgetError(StrettoError):
+    """The run may not spend what the call needs."""
+
+    code = "budget"
+    fault = Fault.CALLER
+
+
+class ReplayError(StrettoError):
+    """A recorded run cannot stand for what was asked: its manifest, request or effects do not allow it."""
+
+    code = "replay"
+    fault = Fault.CALLER
+
+
+class StoreError(StrettoError):
+    """The store cannot be read or written: locked, read-only, truncated, from a newer version, or on a full disk."""
+
+    code = "store"
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable

@@ -1,0 +1,43 @@
+"""Identifiers: what names a run, a step in it, and the content of a value."""
+
+import hashlib
+import hmac
+from typing import Final, NewType
+
+import uuid_utils
+
+RunId = NewType("RunId", str)
+"""A UUIDv7 in its canonical text form: sorts by time of creation."""
+
+StepPath = NewType("StepPath", str)
+"""A step's place in one run, with loop rounds, map indices and sub-workflow steps: ``talk[3]/executor``."""
+
+Digest = NewType("Digest", str)
+"""SHA-256 of some content, 64 lower-case hex digits."""
+
+SHORT_DIGEST_HEX: Final = 8
+"""Digits of a digest that people see; 32 bits tell a handful of versions apart, the full digest is in the row."""
+
+MAX_WORKFLOW_RUN_ID_CHARS: Final = 96
+"""Longest rendered run id, so that it fits log fields and metric exemplars (DESIGN section 4)."""
+
+
+def new_run_id() -> RunId:
+    """Make a run id that sorts after every one made before it."""
+    return RunId(str(uuid_utils.uuid7()))
+
+
+def digest_of(content: bytes) -> Digest:
+    """SHA-256 of the content."""
+    return Digest(hashlib.sha256(content).hexdigest())
+
+
+def keyed_digest_of(key: bytes, content: bytes) -> Digest:
+    """HMAC-SHA-256 of the content, so that a short input cannot be guessed from its digest."""
+    return Digest(hmac.digest(key, content, "sha256").hex())
+
+
+def workflow_run_id(name: str, version: str, manifest: Digest, input_digest: Digest, run: RunId) -> str:
+    """Render ``name@version.m8.i8.uuid``, at most 96 characters; a long name or version is cut, never the uuid."""
+    tail = f".{manifest[:SHORT_DIGEST_HEX]}.{input_digest[:SHORT_DIGEST_HEX]}.{run}"
+    return f"{name}@{version}"[: MAX_WORKFLOW_RUN_ID_CHARS - len(tail)] + tail

@@ -1,0 +1,126 @@
+"""What users and adapters implement. The engine knows components only by these."""
+
+from collections.abc import Iterable
+from typing import Protocol, runtime_checkable
+
+from stretto.types.card import Card
+from stretto.types.errors import ComponentError
+from stretto.types.json import Json, JsonObject
+from stretto.types.messages import Call, Request, Response, RunInfo
+
+
+class Component(Protocol):
+    """Something callable with a card.
+
+    Raise `ComponentError` with a google.rpc code to say what went wrong; any other exception is taken as
+    ``unknown``. Cancellation (`asyncio.CancelledError`) must be let through after cleaning up.
+    """
+
+    @property
+    def card(self) -> Card: ...
+
+    async def __call__(self, request: Request) -> Response: ...
+
+
+@runtime_checkable
+class Opens(Protocol):
+    """A component that holds something while the process lives: opened before its first call, closed at the end."""
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class OpensPerRun(Protocol):
+    """A component of scope ``run``: a session is opened at its first call in a run and closed when the run ends."""
+
+    async def open_run(self, run: RunInfo) -> "Session": ...
+
+
+class Session(Protocol):
+    """One run's instance of a component of scope ``run``."""
+
+    async def __call__(self, request: Request) -> Response: ...
+
+    async def close(self) -> None:
+        """Release what the session holds; called once, also when the run was cancelled."""
+        ...
+
+
+@runtime_checkable
+class Confirms(Protocol):
+    """A component that can be asked whether a write in doubt happened."""
+
+    async def confirm(self, request: Request) -> Response | None:
+        """The write's response if it happened, None if it surely did not; raise `InDoubtError` when it cannot tell."""
+        ...
+
+
+@runtime_checkable
+class Trainable(Protocol):
+    """A component with weights that can be read, replaced and learnt."""
+
+    @property
+    def card(self) -> Card: ...
+
+    def with_weights(self, checkpoint: str) -> Component:
+        """The same component with the weights of a checkpoint file; its card has another digest."""
+        ...
+
+
+class Caller(Protocol):
+    """How a component calls others: through the engine, so that the call is checked, bounded and recorded."""
+
+    async def call(self, component: str, request_input: JsonObject) -> JsonObject: ...
+
+
+class Catalog(Protocol):
+    """Where the compiler finds components."""
+
+    def find(self, name: str) -> Component | None:
+        """The component of that name, or None. A name may carry a version: ``llm-planner@2.1.0``."""
+        ...
+
+    def names(self) -> Iterable[str]:
+        """Every name, for suggestions."""
+        ...
+
+
+class Clock(Protocol):
+    """Time of day and time that only grows; tests bring their own."""
+
+    def time_ns(self) -> int:
+        """Nanoseconds since the epoch, UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start, the event loop's own."""
+        ...
+
+
+class RetryRule(Protocol):
+    """Whether and when a failed attempt is made again. Pure: the engine owns time, budget and randomness."""
+
+    @property
+    def max_attempts(self) -> int: ...
+
+    def delay_s(self, attempt: int, error: ComponentError, draw: float) -> float | None:
+        """Seconds to wait after failed attempt number `attempt` (1-based), None to give up; `draw` is U[0,1)."""
+        ...
+
+
+__all__ = [
+    "Call",
+    "Caller",
+    "Catalog",
+    "Clock",
+    "Component",
+    "Confirms",
+    "Json",
+    "Opens",
+    "OpensPerRun",
+    "RetryRule",
+    "Session",
+    "Trainable",
+]
