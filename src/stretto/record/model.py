@@ -4,9 +4,10 @@ Inputs and outputs are held as encoded JSON (`msgspec.Raw`): a snapshot that no 
 and that is written to disk as it stands.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
+import orjson
 
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import Violation
@@ -19,6 +20,11 @@ FORMAT: Final = "stretto.run/1"
 """Name and major version of the record's JSON form."""
 
 NULL: Final = msgspec.Raw(b"null")
+
+
+def decoded(raw: msgspec.Raw) -> Any:  # JSON: narrowing is the reader's, who knows what was encoded
+    """The value that a snapshot holds; a fresh copy at each call."""
+    return orjson.loads(memoryview(raw))
 
 
 class ErrorInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -94,11 +100,13 @@ class EffectRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     received_at_ns: int = 0
     confirmed: bool = False
     """The receipt came from asking the component, not from the call itself."""
+    refused: bool = False
+    """The component said that the write did not happen."""
 
     @property
     def in_doubt(self) -> bool:
         """An intent without a receipt: nobody here knows whether it happened."""
-        return self.receipt is None
+        return self.receipt is None and not self.refused
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,6 +157,9 @@ class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
     replay_of: str = ""
     """Run id that this one replays."""
     simulated: bool = False
+    """Some step of it stands downstream of a substitute."""
+    warnings: tuple[str, ...] = ()
+    """What went wrong beside the answer: a session that could not be closed."""
 
     @property
     def succeeded(self) -> bool:

@@ -4,7 +4,6 @@ from typing import Protocol
 
 from stretto.record.model import EffectRecord, Run, StepRecord
 from stretto.types.enums import Durability
-from stretto.types.ids import StepPath
 
 
 class Journal(Protocol):
@@ -18,7 +17,7 @@ class Journal(Protocol):
         """Commit an intent, and everything written before it, before returning."""
         ...
 
-    async def receipt(self, path: StepPath, effect: EffectRecord) -> None:
+    async def receipt(self, effect: EffectRecord) -> None:
         """Commit a receipt before returning."""
         ...
 

@@ -64,10 +64,12 @@ class Lease:
 class Budget:
     """One scope's view of the pool, with its own absolute deadlines."""
 
-    __slots__ = ("final_deadline", "pool", "work_deadline")
+    __slots__ = ("final_deadline", "limited", "pool", "work_deadline")
 
     def __init__(self, pool: Pool, work_deadline: float | None, final_deadline: float | None) -> None:
         self.pool = pool
+        self.limited = pool.tokens != UNLIMITED or pool.cost != UNLIMITED
+        """Whether calls need a lease at all."""
         self.work_deadline = work_deadline
         """Event-loop time by which ordinary steps must end; None when unlimited."""
         self.final_deadline = final_deadline
@@ -86,6 +88,10 @@ class Budget:
         if spec.retries is not None or spec.tokens is not None or spec.cost is not None:
             pool = _CappedPool(self.pool, spec)
         return Budget(pool, _earlier(self.work_deadline, work), _earlier(self.final_deadline, final))
+
+    def with_reserve(self) -> "Budget":
+        """The same pool with the reserve unlocked: what a fallback may use."""
+        return Budget(self.pool, self.final_deadline, self.final_deadline)
 
     def take_retry(self) -> bool:
         """Spend one retry; False when none is left."""

@@ -4,6 +4,8 @@
     ├── SpecError                a file people wrote is wrong; carries every Problem found
     ├── UsageError               a call, flag or name given to Stretto is wrong
     │   └── MissingExtraError    an optional dependency is not installed
+    ├── NotJsonError             a value cannot be written as JSON; carries the pointer to the offending place
+    ├── ExpressionError          an expression could not be evaluated on the values it met
     ├── InputError               a run's input does not fit the contract; carries every Violation
     ├── ComponentError           a component did not answer as its card says; has a google.rpc code
     │   ├── ContractError        its request or response broke a schema; carries every Violation
@@ -18,6 +20,7 @@ A failed run is data (`Run.status`, `Run.error`); only a broken call or a broken
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import ClassVar, Final
+from unicodedata import east_asian_width
 
 import msgspec
 
@@ -88,7 +91,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     suggestion: str = ""
     """The nearest valid name or the remedy, ready to paste."""
     excerpt: str = ""
-    """The source line, without its line break."""
+    """The source line, without its line break; a part of it when the line is long."""
+    excerpt_column: int = 1
+    """Column of the excerpt's first character."""
     width: int = 1
     """Characters to underline from `column`."""
 
@@ -101,14 +106,20 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         lines = [f"{self.place}: {self.message}" if self.place else self.message]
         if self.excerpt:
             gutter = f"{self.line:>5} | "
+            before = self.excerpt[: max(0, self.column - self.excerpt_column)]
             lines.append(f"{gutter}{self.excerpt}")
-            lines.append(" " * (len(gutter) + self.column - 1) + "^" * max(1, self.width))
+            lines.append(" " * len(gutter) + _blank(before) + "^" * max(1, self.width))
         if self.expected:
             lines.append(f"  expected: {self.expected}")
         if self.suggestion:
             lines.append(f"  try: {self.suggestion}")
         lines.append(f"  [{self.code}]")
         return "\n".join(lines)
+
+
+def _blank(text: str) -> str:
+    """Spaces as wide as the text in a terminal: a tab stays a tab, a wide East Asian character takes two."""
+    return "".join("\t" if c == "\t" else "  " if east_asian_width(c) in "WF" else " " for c in text)
 
 
 class StrettoError(Exception):
@@ -147,6 +158,25 @@ class MissingExtraError(UsageError):
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs a package that is not installed; run: pip install 'stretto[{extra}]'")
         self.extra = extra
+
+
+class NotJsonError(StrettoError):
+    """A value cannot be written as JSON: NaN, a lone surrogate, too large, too deep, or no JSON type at all."""
+
+    code = "not_json"
+    fault = Fault.COMPONENT
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        super().__init__(f"{message}, at {pointer}" if pointer else message)
+        self.pointer = pointer
+        """JSON Pointer (RFC 6901) to the offending place."""
+
+
+class ExpressionError(StrettoError):
+    """An expression could not be evaluated on the values it met."""
+
+    code = "expression"
+    fault = Fault.CALLER
 
 
 class InputError(StrettoError):

@@ -1,6 +1,7 @@
 """What passes between the engine and a component."""
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -37,6 +38,14 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     traceparent: str = ""
 
 
+class Caller(Protocol):
+    """How a component calls others: through the engine, so that the call is checked, bounded and recorded."""
+
+    async def call(self, component: str, request_input: JsonObject) -> JsonObject:
+        """The other component's output; raises the `ComponentError` that its last attempt raised."""
+        ...
+
+
 class Call(msgspec.Struct, frozen=True):
     """One attempt at one step: what the envelope of a request carries."""
 
@@ -47,11 +56,16 @@ class Call(msgspec.Struct, frozen=True):
     action: str
     """Which of the component's actions this is; empty when it has one."""
     effect: Effect
-    effect_key: str
-    """Idempotency key: (run id, step path), the same for every attempt."""
     deadline: float | None
     """Event-loop time, seconds, by which an answer is useful; None when there is no deadline."""
     budget: Budget
+    caller: Caller | None = None
+    """Set for components whose card has the capability ``call``."""
+
+    @property
+    def effect_key(self) -> str:
+        """Idempotency key: (run id, step path), the same for every attempt."""
+        return f"{self.run.id}/{self.path}"
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -5,8 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from stretto.types.card import Card
 from stretto.types.errors import ComponentError
-from stretto.types.json import Json, JsonObject
-from stretto.types.messages import Call, Request, Response, RunInfo
+from stretto.types.messages import Request, Response, RunInfo
 
 
 class Component(Protocol):
@@ -69,12 +68,6 @@ class Trainable(Protocol):
         ...
 
 
-class Caller(Protocol):
-    """How a component calls others: through the engine, so that the call is checked, bounded and recorded."""
-
-    async def call(self, component: str, request_input: JsonObject) -> JsonObject: ...
-
-
 class Catalog(Protocol):
     """Where the compiler finds components."""
 
@@ -108,19 +101,3 @@ class RetryRule(Protocol):
     def delay_s(self, attempt: int, error: ComponentError, draw: float) -> float | None:
         """Seconds to wait after failed attempt number `attempt` (1-based), None to give up; `draw` is U[0,1)."""
         ...
-
-
-__all__ = [
-    "Call",
-    "Caller",
-    "Catalog",
-    "Clock",
-    "Component",
-    "Confirms",
-    "Json",
-    "Opens",
-    "OpensPerRun",
-    "RetryRule",
-    "Session",
-    "Trainable",
-]

@@ -1,0 +1,489 @@
+"""One step's call, from its request to its record.
+
+    request → stands in the record? → attempt → (in doubt? → ask) → retry → fallback → record
+
+The order is fixed. A write's intent precedes its attempt; a retry spends from the run's budget and is not made
+when it cannot end in time; the fallback may use the reserve, an ordinary attempt may not.
+"""
+
+import asyncio
+from types import CoroutineType
+
+import msgspec
+import orjson
+
+from stretto.engine import effects
+from stretto.engine.alarm import Alarm
+from stretto.engine.driven import Driven
+from stretto.engine.failure import as_component_error, error_info, reason_of
+from stretto.engine.history import Mode
+from stretto.engine.state import Lane, RunState, StepFailed
+from stretto.plan.model import CallOp, Fallback
+from stretto.record.canonical import snapshot
+from stretto.record.model import Attempt, StepRecord, decoded
+from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
+from stretto.types.errors import (
+    BudgetError,
+    Code,
+    ComponentError,
+    ContractError,
+    InDoubtError,
+    NotJsonError,
+    ReplayError,
+    StoreError,
+    StrettoError,
+    UsageError,
+)
+from stretto.types.ids import StepPath
+from stretto.types.json import Json, JsonObject
+from stretto.types.messages import Call, Request, Response, Usage
+
+
+class StepCall:
+    """The call of one component at one step path. Used once."""
+
+    __slots__ = (
+        "_action",
+        "_attempts",
+        "_data",
+        "_effect",
+        "_encoded",
+        "_lane",
+        "_op",
+        "_path",
+        "_response",
+        "_simulated",
+        "_started",
+        "_state",
+    )
+
+    def __init__(
+        self, state: RunState, op: CallOp, data: JsonObject, path: StepPath, lane: Lane, *, simulated: bool = False
+    ) -> None:
+        self._state = state
+        self._op = op
+        self._data = data
+        self._path = path
+        self._lane = lane
+        self._simulated = simulated or bool(state.tainted and not state.tainted.isdisjoint(op.reads))
+        self._started = state.loop.time()
+        self._attempts: list[Attempt] | None = None
+        self._response: Response | None = None
+        self._encoded = b"null"
+        self._action = op.action
+        self._effect = op.effect
+        if op.action_field:
+            card = op.component.card
+            self._action = card.action_of(data)
+            self._effect = card.effect_of(self._action)
+
+    async def run(self) -> JsonObject:
+        """Make the call; returns the output that the step stands for, raises StepFailed when there is none."""
+        try:
+            self._encode_request()
+            if self._state.history is not None or self._effect is Effect.WRITE:
+                standing = self._standing()
+                if standing is not None:
+                    return standing
+            number = 1
+            while True:
+                began = self._state.loop.time()
+                try:
+                    encoded, output = await self._attempt(number)
+                except ComponentError as error:
+                    await self._wait_for_next(number, began, error)
+                    number += 1
+                else:
+                    return self._succeed(encoded, output, began)
+        except StoreError:
+            raise
+        except StrettoError as error:
+            return await self._fall_back(error)
+        except asyncio.CancelledError:
+            self._keep(StepStatus.FAILED, b"null", reason=Reason.CANCELLED)
+            raise
+
+    # request
+
+    def _encode_request(self) -> None:
+        try:
+            self._encoded = snapshot(self._data, self._state.max_value_bytes)
+        except NotJsonError as error:
+            raise ContractError(f"the request to '{self._name}' at step '{self._path}' is not JSON: {error}") from error
+        check = self._op.input_check
+        if check is not None and not check.is_valid(self._data):
+            violations = check.violations(self._data)
+            raise ContractError(f"the request to '{self._name}' at step '{self._path}' breaks its schema:", violations)
+
+    def _own_copy(self) -> JsonObject:
+        """The request as the component may keep and change it; nothing else holds the containers in it."""
+        for value in self._data.values():
+            if type(value) is dict or type(value) is list:
+                copy: JsonObject = orjson.loads(self._encoded)
+                return copy
+        return dict(self._data)
+
+    @property
+    def _name(self) -> str:
+        return self._op.component.card.name
+
+    # what stands already
+
+    def _standing(self) -> JsonObject | None:
+        """The output that the record holds for this very request, or None when the call must be made."""
+        effect = effects.earlier_effect(self._state, self._path)
+        if effect is not None and effect.receipt is not None:
+            receipt = effects.standing_receipt(effect, self._path, self._encoded)
+            step = None if self._state.history is None else self._state.history.steps.get(self._path)
+            if step is None:
+                return self._succeed(receipt, self._hold_to_schema(receipt), self._started)
+        history = self._state.history
+        if history is None:
+            return None
+        if history.mode is Mode.RESUME:
+            return self._take(history.recorded(self._path, self._name, self._encoded), resumed=True)
+        substitute = history.outputs.get(self._path)
+        if substitute is not None:
+            self._simulated = True
+            return self._succeed(substitute, self._hold_to_schema(substitute), self._started)
+        if self._effect is not Effect.WRITE:
+            return self._take(history.recorded(self._path, self._name, self._encoded))
+        return self._take_write()
+
+    def _take(self, step: StepRecord | None, *, resumed: bool = False) -> JsonObject | None:
+        if step is None:
+            if not resumed and self._name in self._state.stood_in:
+                self._simulated = True
+            return None
+        state = self._state
+        state.rewards.extend(step.rewards)
+        if step.status is StepStatus.FALLBACK and state.downgraded_by is None:
+            state.downgraded_by = step.reason or Reason.ERROR
+        if not resumed:
+            now = state.ms(state.loop.time())
+            state.keep(
+                msgspec.structs.replace(
+                    step,
+                    reused_from=step.reused_from or state.run.replay_of,
+                    simulated=step.simulated or self._simulated,
+                    started_ms=now,
+                    ended_ms=now,
+                )
+            )
+            if step.simulated or self._simulated:
+                state.tainted.add(self._op.slot)
+        output: JsonObject = decoded(step.output)
+        return output
+
+    def _take_write(self) -> JsonObject:
+        """A replay's write: the recorded response for an equal request, a dry run, or the end of the replay."""
+        state, history = self._state, self._state.history
+        if history is None:
+            raise RuntimeError("a replay has a history")
+        state.stood_in.add(self._name)
+        taken = self._take(history.recorded_write(self._path, self._encoded))
+        if taken is not None:
+            return taken
+        if not history.dry_run:
+            raise history.refuse_write(self._path)
+        self._simulated = True
+        self._keep(StepStatus.SKIPPED, b"null", evidence={"dry_run": True})
+        state.tainted.add(self._op.slot)
+        return {}
+
+    # attempt
+
+    async def _attempt(self, number: int) -> tuple[bytes, JsonObject]:
+        """One attempt: the encoded and decoded output that its response stands for."""
+        state, op, lane = self._state, self._op, self._lane
+        lease = lane.budget.lease(op.estimate_tokens, op.estimate_cost) if lane.budget.limited else None
+        effect = None
+        deadline = self._deadline(number)
+        request = Request(self._own_copy(), self._envelope(number, deadline))
+        if self._effect is Effect.WRITE:
+            earlier = effects.earlier_effect(state, self._path)
+            effect = await effects.intend(state, op, self._path, self._action, self._encoded)
+            confirmed = await self._confirm_earlier(request) if earlier is not None and earlier.in_doubt else None
+            if confirmed is not None:
+                return await self._receive(confirmed, confirmed=True)
+        try:
+            response = await self._ask(request, deadline)
+        except ComponentError as error:
+            if effect is None:
+                raise
+            return await self._doubt(request, error)
+        finally:
+            if lease is not None and self._response is None:
+                lease.forfeit()
+        if lease is not None:
+            usage = response.usage or Usage()
+            lease.settle(usage.input_tokens + usage.output_tokens, usage.cost)
+        return await self._receive(response)
+
+    def _deadline(self, number: int) -> float | None:
+        """When this attempt must have answered: the step's time-out from now, within the run's working time."""
+        now = self._started if number == 1 else self._state.loop.time()
+        within = self._lane.budget.work_deadline
+        if within is not None and now >= within:
+            raise BudgetError(f"the run's time was spent before step '{self._path}' could call '{self._name}'")
+        timeout = self._op.timeout_s
+        if timeout is None:
+            return within
+        return now + timeout if within is None else min(now + timeout, within)
+
+    def _envelope(self, number: int, deadline: float | None) -> Call:
+        state, op = self._state, self._op
+        info = state.info_with_reference if op.sees_reference else state.info
+        caller = NestedCaller(state, self._lane, self._path, simulated=self._simulated) if op.calls_others else None
+        return Call(info, self._path, number, self._action, self._effect, deadline, self._lane.budget, caller)
+
+    async def _ask(self, request: Request, deadline: float | None) -> Response:
+        """Call the component and wait for it until the deadline. The one boundary that catches everything."""
+        state, alarm = self._state, self._lane.alarm
+        component = self._op.component
+        alarm.set(deadline)
+        try:
+            target = await state.sessions.get(component) if self._op.per_run else component
+            answer = target(request)
+            response = await (Driven(answer) if type(answer) is CoroutineType else answer)
+        except asyncio.CancelledError:
+            if not alarm.took():
+                raise
+            raise self._timed_out(deadline) from None
+        except UsageError:
+            raise
+        except Exception as error:
+            raise as_component_error(self._name, error) from error
+        finally:
+            alarm.deadline = None
+        if deadline is not None and state.loop.time() > deadline:
+            alarm.took()
+            if self._effect is not Effect.WRITE:
+                raise self._held_the_loop(deadline)
+        if not isinstance(response, Response):
+            raise ContractError(f"component '{self._name}' returned {type(response).__name__}, not a Response")
+        self._response = response
+        return response
+
+    def _timed_out(self, deadline: float | None) -> ComponentError:
+        budget = self._lane.budget.work_deadline
+        if budget is not None and deadline is not None and deadline >= budget:
+            whose = "before the run's time was spent"
+        else:
+            whose = f"within {self._op.timeout_s:g} s, the time-out of the step"
+        return ComponentError(f"component '{self._name}' did not answer {whose}", Code.DEADLINE_EXCEEDED)
+
+    def _held_the_loop(self, deadline: float) -> ComponentError:
+        late = self._state.loop.time() - deadline
+        return ComponentError(
+            f"component '{self._name}' answered {late:.3g} s after its deadline without letting it fire: "
+            "it blocked the event loop. Await instead of blocking, or make it a plain function: those run in a thread",
+            Code.DEADLINE_EXCEEDED,
+        )
+
+    async def _receive(self, response: Response, *, confirmed: bool = False) -> tuple[bytes, JsonObject]:
+        """Encode a response's output, keep the receipt of a write, and hold it to its schema."""
+        self._response = response
+        try:
+            encoded = snapshot(response.output, self._state.max_value_bytes)
+        except NotJsonError as error:
+            raise ContractError(f"the output of '{self._name}' is not JSON: {error}") from error
+        effect = self._state.receipts.get(self._path) if self._effect is Effect.WRITE else None
+        if effect is not None:
+            await effects.receive(self._state, effect, encoded, confirmed=confirmed)
+        return encoded, self._hold_to_schema(encoded)
+
+    def _hold_to_schema(self, encoded: bytes) -> JsonObject:
+        output: JsonObject = orjson.loads(encoded)
+        if type(output) is not dict:
+            raise ContractError(f"component '{self._name}' returned {type(output).__name__}, not an object")
+        check = self._op.output_check
+        if check is not None and not check.is_valid(output):
+            raise ContractError(f"the output of '{self._name}' breaks its schema:", check.violations(output))
+        return output
+
+    # writes in doubt
+
+    async def _confirm_earlier(self, request: Request) -> Response | None:
+        """Settle a write that an earlier attempt, or the interrupted run, left in doubt."""
+        if self._op.component.card.idempotent:
+            return None
+        return await effects.ask_whether_it_happened(self._op, self._path, request)
+
+    async def _doubt(self, request: Request, error: ComponentError) -> tuple[bytes, JsonObject]:
+        """A write failed: refused, or in doubt. Ends in its response if it happened, else raises."""
+        effect = self._state.receipts[self._path]
+        if not effects.may_have_happened(error):
+            effect.refused = True
+            if self._state.durability is Durability.STEP:
+                await self._state.journal.receipt(effect)
+            raise error
+        if self._op.component.card.idempotent:
+            raise error
+        happened = await effects.ask_whether_it_happened(self._op, self._path, request)
+        if happened is None:
+            effect.refused = True
+            raise error
+        return await self._receive(happened, confirmed=True)
+
+    # retry
+
+    async def _wait_for_next(self, number: int, began: float, error: ComponentError) -> None:
+        """Record a failed attempt and wait for the next; raises the error when there is none."""
+        state = self._state
+        now = state.loop.time()
+        if self._attempts is None:
+            self._attempts = []
+        self._attempts.append(
+            Attempt(
+                started_ms=state.ms(began),
+                service_ms=round((now - began) * 1000.0, 3),
+                error=error_info(error, self._path),
+            )
+        )
+        if isinstance(error, ContractError | InDoubtError):
+            raise error
+        delay = self._op.retry.delay_s(number, error, state.jitter.random())
+        within = self._lane.budget.work_deadline
+        if delay is None or (within is not None and now + delay >= within) or not self._lane.budget.take_retry():
+            raise error
+        state.run.retries += 1
+        if delay > 0:
+            await asyncio.sleep(delay)
+
+    # ends
+
+    def _succeed(self, encoded: bytes, output: JsonObject, began: float) -> JsonObject:
+        state = self._state
+        if self._attempts is not None:
+            self._attempts.append(self._last_attempt(began))
+        self._keep(StepStatus.OK, encoded, began=began)
+        response = self._response
+        if response is not None and response.usage is not None:
+            state.tokens_in += response.usage.input_tokens
+            state.tokens_out += response.usage.output_tokens
+            state.cost += response.usage.cost
+        if self._simulated:
+            state.tainted.add(self._op.slot)
+        return output
+
+    def _last_attempt(self, began: float) -> Attempt:
+        state = self._state
+        queue_ms = self._response.queue_ms if self._response is not None else 0.0
+        spent = (state.loop.time() - began) * 1000.0
+        return Attempt(started_ms=state.ms(began), queue_ms=round(queue_ms, 3), service_ms=round(spent - queue_ms, 3))
+
+    async def _fall_back(self, error: StrettoError) -> JsonObject:
+        """Let the step's fallback answer; without one, or after a write in doubt, the step failed."""
+        fallback = self._op.fallback
+        reason = self._reason(error)
+        if fallback is None or isinstance(error, InDoubtError | ReplayError):
+            raise self._failed(error, reason)
+        try:
+            output = await self._ask_fallback(fallback)
+        except StepFailed as second:
+            raise self._failed(error, reason) from second
+        self._keep(StepStatus.FALLBACK, snapshot(output, self._state.max_value_bytes), error=error, reason=reason)
+        return output
+
+    async def _ask_fallback(self, fallback: Fallback) -> JsonObject:
+        if fallback.op is None:
+            output: JsonObject = orjson.loads(fallback.output or b"{}")
+            return output
+        lane = Lane(self._lane.alarm, self._lane.budget.with_reserve())
+        path = StepPath(f"{self._path}/fallback")
+        return await StepCall(self._state, fallback.op, self._data, path, lane, simulated=self._simulated).run()
+
+    def _reason(self, error: StrettoError) -> Reason:
+        within = self._lane.budget.work_deadline
+        reason = reason_of(error)
+        if reason is Reason.TIMEOUT and within is not None and self._state.loop.time() >= within:
+            return Reason.BUDGET
+        return reason
+
+    def _failed(self, error: StrettoError, reason: Reason) -> StepFailed:
+        self._keep(StepStatus.FAILED, b"null", error=error, reason=reason)
+        status = RunStatus.FAILED
+        if isinstance(error, InDoubtError):
+            status = RunStatus.PARKED
+        elif reason is Reason.BUDGET and self._out_of_time():
+            status = RunStatus.EXPIRED
+        return StepFailed(error_info(error, self._path), reason, status)
+
+    def _out_of_time(self) -> bool:
+        within = self._lane.budget.work_deadline
+        return within is not None and self._state.loop.time() >= within
+
+    def _keep(
+        self,
+        status: StepStatus,
+        encoded: bytes,
+        *,
+        error: StrettoError | None = None,
+        reason: Reason | None = None,
+        evidence: dict[str, Json] | None = None,
+        began: float | None = None,
+    ) -> None:
+        """Add this step to the record."""
+        state, response = self._state, self._response
+        ended = state.loop.time()
+        record = StepRecord(
+            path=self._path,
+            status=status,
+            component=self._name,
+            action=self._action,
+            effect=self._effect,
+            reason=reason,
+            started_ms=state.ms(self._started),
+            ended_ms=state.ms(ended),
+            input=msgspec.Raw(self._encoded),
+            output=msgspec.Raw(encoded),
+            error=None if error is None else error_info(error, self._path),
+            attempts=() if self._attempts is None else tuple(self._attempts),
+            simulated=self._simulated,
+        )
+        if response is not None:
+            record.queue_ms = round(response.queue_ms, 3)
+            record.actions = response.actions
+            record.model_calls = response.model_calls
+            record.rewards = response.rewards
+            record.usage = response.usage
+            record.evidence = dict(response.evidence)
+            if status is StepStatus.OK:
+                state.rewards.extend(response.rewards)
+        if evidence:
+            record.evidence.update(evidence)
+        if began is not None:
+            record.service_ms = round((ended - began) * 1000.0 - record.queue_ms, 3)
+        state.keep(record)
+
+
+class NestedCaller:
+    """How a component calls others: each call is a step of its own, at ``<path>/<component>#<n>``."""
+
+    __slots__ = ("_counts", "_lane", "_path", "_simulated", "_state")
+
+    def __init__(self, state: RunState, lane: Lane, path: StepPath, *, simulated: bool) -> None:
+        self._state = state
+        self._lane = lane
+        self._path = path
+        self._simulated = simulated
+        self._counts: dict[str, int] = {}
+
+    async def call(self, component: str, request_input: JsonObject) -> JsonObject:
+        """The component's output; raises ComponentError when it has none. Calls are numbered in the order made."""
+        op = self._state.plan.nested.get(component)
+        if op is None:
+            raise UsageError(f"no component '{component}' in this workflow; it has {sorted(self._state.plan.nested)}")
+        number = self._counts[component] = self._counts.get(component, 0) + 1
+        path = StepPath(f"{self._path}/{component}#{number}")
+        alarm = Alarm(self._state.loop)
+        lane = Lane(alarm, self._lane.budget)
+        try:
+            return await StepCall(self._state, op, request_input, path, lane, simulated=self._simulated).run()
+        except StepFailed as failure:
+            raise ComponentError(
+                failure.error.message, Code(failure.error.rpc_code or Code.INTERNAL), retryable=False
+            ) from failure
+        finally:
+            alarm.close()

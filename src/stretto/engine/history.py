@@ -1,0 +1,68 @@
+"""What a resumed or replayed run takes from a recorded one instead of calling components again.
+
+*Resume* continues the same run: what was recorded stands, under the same manifest. *Replay* is another run: what
+was recorded stands for a step whose request and component are unchanged; a write is never performed, its recorded
+response stands only for an equal request.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from stretto.record.model import EffectRecord, Run, StepRecord
+from stretto.types.enums import Effect, StepStatus
+from stretto.types.errors import ReplayError
+from stretto.types.ids import StepPath
+
+
+class Mode(StrEnum):
+    """Why recorded steps are consulted."""
+
+    RESUME = "resume"
+    REPLAY = "replay"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """A recorded run, ready to answer for its steps."""
+
+    mode: Mode
+    run: Run
+    steps: Mapping[StepPath, StepRecord]
+    effects: Mapping[StepPath, EffectRecord] = field(default_factory=dict)
+    outputs: Mapping[StepPath, bytes] = field(default_factory=dict)
+    """Substitutes: step path → encoded output that stands in its place."""
+    changed: frozenset[str] = frozenset()
+    """Components that are not what the recorded run was pinned to."""
+    dry_run: bool = False
+    """A write that cannot be taken from the record is skipped and reads null, instead of ending the replay."""
+
+    @classmethod
+    def resume(cls, run: Run, effects: Mapping[StepPath, EffectRecord]) -> "History":
+        """History of an interrupted run; steps that did not answer are made again."""
+        answered = {step.path: step for step in run.steps if step.status is not StepStatus.FAILED}
+        return cls(mode=Mode.RESUME, run=run, steps=answered, effects=effects)
+
+    def recorded(self, path: StepPath, component: str, request: bytes) -> StepRecord | None:
+        """The recorded step that may stand at `path` for an equal request, or None."""
+        step = self.steps.get(path)
+        if step is None or step.component != component or bytes(step.input) != request:
+            return None
+        if self.mode is Mode.REPLAY and (component in self.changed or step.status is StepStatus.FAILED):
+            return None
+        return step
+
+    def recorded_write(self, path: StepPath, request: bytes) -> StepRecord | None:
+        """The recorded write that may stand for an equal request, whatever the component's version; replay only."""
+        step = self.steps.get(path)
+        if step is not None and step.effect is Effect.WRITE and bytes(step.input) == request:
+            return step if step.status is not StepStatus.FAILED else None
+        return None
+
+    def refuse_write(self, path: StepPath) -> ReplayError:
+        """The error for a write that this replay would have to perform."""
+        what = "was asked something else" if path in self.steps else "was not made"
+        return ReplayError(
+            f"not replayable: step '{path}' writes, and in run {self.run.id} it {what}; a replay performs no writes. "
+            "Use dry_run (--dry-run) to leave it out and read null, or give its output as a substitute"
+        )

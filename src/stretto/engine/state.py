@@ -1,0 +1,86 @@
+"""What one run holds while it executes."""
+
+import asyncio
+import random
+from dataclasses import dataclass, field
+from typing import Final
+
+from stretto.engine.alarm import Alarm
+from stretto.engine.history import History
+from stretto.engine.sessions import Sessions
+from stretto.plan.model import Plan
+from stretto.record.model import EffectRecord, ErrorInfo, Run, StepRecord
+from stretto.record.recorder import Journal
+from stretto.types.budget import Budget
+from stretto.types.enums import Durability, Reason, RunStatus, StepStatus
+from stretto.types.ids import StepPath
+from stretto.types.learning import Reward
+from stretto.types.messages import RunInfo
+from stretto.types.protocols import Clock
+
+DEFAULT_MAX_VALUE_BYTES: Final = 8 * 1024 * 1024
+"""Largest input or output of one step. Workflow engines that had no limit failed at their store's (Temporal: 2 MB
+a payload, retried for ever); larger values belong in a store of their own, passed by reference."""
+
+
+class StepFailed(Exception):  # noqa: N818  # control flow inside the engine, never raised out of it
+    """A step failed for good; unwinds to the nearest map that tolerates it, or to the run."""
+
+    def __init__(self, error: ErrorInfo, reason: Reason, status: RunStatus = RunStatus.FAILED) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.reason = reason
+        self.status = status
+
+
+class Lane:
+    """One task's share of a run: its alarm, and the budget that the steps it runs spend from."""
+
+    __slots__ = ("alarm", "budget")
+
+    def __init__(self, alarm: Alarm, budget: Budget) -> None:
+        self.alarm = alarm
+        self.budget = budget
+
+
+@dataclass(slots=True, kw_only=True)
+class RunState:
+    """One run in flight. Everything mutable about it is here."""
+
+    plan: Plan
+    run: Run
+    info: RunInfo
+    info_with_reference: RunInfo
+    journal: Journal
+    loop: asyncio.AbstractEventLoop
+    clock: Clock
+    started: float
+    """Event-loop time at which the run started; step times are milliseconds since."""
+    jitter: random.Random
+    max_value_bytes: int
+    durability: Durability
+    sessions: Sessions
+    history: History | None = None
+    downgraded_by: Reason | None = None
+    """Why the first downgraded step was; None while all answered."""
+    rewards: list[Reward] = field(default_factory=list)
+    receipts: dict[StepPath, EffectRecord] = field(default_factory=dict)
+    """Writes of this run so far, so that a repeated path is never written twice."""
+    tainted: set[int] = field(default_factory=set)
+    """Slots whose value stands downstream of a substitute."""
+    stood_in: set[str] = field(default_factory=set)
+    """Components for whose writes a replay used the record: what they are asked live afterwards is simulated."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+
+    def ms(self, at: float) -> float:
+        """Milliseconds since the run's start, to a microsecond."""
+        return round((at - self.started) * 1000.0, 3)
+
+    def keep(self, record: StepRecord) -> None:
+        """Add a finished step to the record."""
+        self.run.steps.append(record)
+        if record.status is StepStatus.FALLBACK and self.downgraded_by is None:
+            self.downgraded_by = record.reason or Reason.ERROR
+        self.journal.step(record)

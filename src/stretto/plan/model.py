@@ -1,0 +1,209 @@
+"""The Plan: what compile yields and both interpreters execute. Immutable; operations over numbered slots.
+
+A *frame* is a list with one place per slot of the workflow. Slots 0 to 3 are the given roots; every step, loop
+variable and carry has one more. Bodies of loops and maps run on a copy of their parent's frame, so they read
+what stands outside and write only what is theirs. Paths were resolved to slots by the compiler: at run time
+there is no context to search.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from stretto.plan.check import Check
+from stretto.record.model import Manifest
+from stretto.types.budget import BudgetSpec
+from stretto.types.enums import Durability, Effect
+from stretto.types.errors import Code, ComponentError
+from stretto.types.ids import Digest
+from stretto.types.json import Json
+from stretto.types.protocols import Component
+
+Frame: TypeAlias = list[Any]
+"""Slot values of one run or one loop round; JSON, or None where nothing was written."""
+
+Getter: TypeAlias = Callable[[Frame], Json]
+"""Reads one value from a frame; what is missing reads as None."""
+
+INPUT, MEMORY, RESOURCES, RUN = range(4)
+FIRST_FREE_SLOT: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Full-jitter exponential backoff: wait U(0, min(cap, base * 2^(n-1))) after failed attempt n (AWS Architecture
+    Blog, "Exponential Backoff And Jitter", 2015). Implements `RetryRule`."""
+
+    max_attempts: int = 3
+    base_s: float = 0.1
+    cap_s: float = 10.0
+    codes: frozenset[Code] = frozenset()
+    """Codes to retry on; empty means what the error itself says of retrying."""
+
+    def delay_s(self, attempt: int, error: ComponentError, draw: float) -> float | None:
+        """Seconds to wait after failed attempt `attempt`, or None to give up. A component's Retry-After is a floor."""
+        if attempt >= self.max_attempts:
+            return None
+        if error.rpc_code not in self.codes if self.codes else not error.retryable:
+            return None
+        backoff = draw * min(self.cap_s, self.base_s * 2.0 ** (attempt - 1))
+        return max(backoff, error.retry_after_s or 0.0)
+
+
+NO_RETRY: Final = Retry(max_attempts=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Op:
+    """What all operations share."""
+
+    name: str
+    slot: int
+    """Where its output goes."""
+    guard: Getter | None = None
+    """Condition; the step is skipped unless it reads true."""
+    guard_source: str = ""
+    reads: frozenset[int] = frozenset()
+    """Every slot it reads, guard included."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOp(Op):
+    """Call one component."""
+
+    component: Component
+    inputs: tuple[tuple[str, Getter], ...]
+    input_check: Check | None
+    """None when compile proved that every value fits."""
+    output_check: Check | None
+    """None when the card promises nothing."""
+    action_field: str = ""
+    action: str = ""
+    effect: Effect = Effect.READ
+    """Of the component's single action; looked up per call when `action_field` is set."""
+    timeout_s: float | None = None
+    retry: Retry = NO_RETRY
+    fallback: "Fallback | None" = None
+    estimate_tokens: float = 0.0
+    estimate_cost: float = 0.0
+    per_run: bool = False
+    """The component has scope ``run``: the call goes to the run's session."""
+    sees_reference: bool = False
+    calls_others: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fallback:
+    """What answers for a step that failed: another component asked the same, or a fixed output."""
+
+    op: CallOp | None = None
+    output: bytes | None = None
+    """Encoded JSON object, checked against the step's output schema at compile time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapOp(Op):
+    """Run a body for each item of a list; results in item order as ``{"items": [...]}``."""
+
+    over: Getter
+    over_source: str
+    item_slot: int
+    index_slot: int
+    body: "Block"
+    result: Getter
+    """One item's result, read from the body's frame."""
+    max_parallel: int
+    null_on_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carry:
+    """A value that passes from one round to the next."""
+
+    name: str
+    slot: int
+    start: Getter
+    """Its value before round 1, read outside the loop."""
+    next: Getter | None
+    """Its value for the next round, read from this round's frame; None when no step writes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopOp(Op):
+    """Run a body until a condition holds, at most `max_rounds` times."""
+
+    body: "Block"
+    carries: tuple[Carry, ...]
+    round_slot: int
+    until: Getter | None
+    until_source: str
+    max_rounds: int
+    results: tuple[tuple[str, int], ...]
+    """Name and slot of each body step: what ``steps.<loop>.last`` holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubOp(Op):
+    """Run another workflow as one step, inside the same run and from the same budget."""
+
+    plan: "Plan"
+    inputs: tuple[tuple[str, Getter], ...]
+    share: BudgetSpec | None = None
+
+
+AnyOp: TypeAlias = CallOp | MapOp | LoopOp | SubOp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Steps that share a scope, with the order that the data flow leaves."""
+
+    ops: tuple[AnyOp, ...]
+    """In an order where every step follows what it needs."""
+    linear: bool
+    """True when that order is the only one: executed without a task switch."""
+    indegree: tuple[int, ...] = ()
+    """How many others each op waits for."""
+    children: tuple[tuple[int, ...], ...] = ()
+    """Which ops wait for each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Something `stretto check` says that is not an error."""
+
+    place: str
+    text: str
+    verbose: bool = False
+    """Shown with ``-v`` only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A compiled workflow."""
+
+    name: str
+    version: str
+    manifest: Manifest
+    manifest_digest: Digest
+    body: Block
+    slots: int
+    """Places in a frame."""
+    slot_names: tuple[str, ...]
+    """What each slot holds, for people: ``steps.planner``."""
+    components: dict[str, Component]
+    """Every component that a run may call, by the name that the record uses."""
+    input_check: Check | None
+    output_check: Check | None
+    output: tuple[tuple[str, Getter], ...]
+    """Output field → where it is read."""
+    budget: BudgetSpec = field(default_factory=BudgetSpec)
+    durability: Durability = Durability.RUN
+    nested: dict[str, CallOp] = field(default_factory=dict)
+    """Operations for components that other components call, by name; filled when a component has the capability
+    ``call``."""
+    memory: CallOp | None = None
+    """Reads the `memory` root before the first step; None when no step reads it."""
+    reads_run: bool = False
+    reward_weights: dict[str, float] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
