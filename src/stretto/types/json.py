@@ -1,9 +1,12 @@
 """What may cross between components: JSON values, and nothing else."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+if TYPE_CHECKING:
+    Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+else:  # a recursive alias is text when the program runs: msgspec cannot decode it, and `Json | None` would fail
+    Json: TypeAlias = Any
 """A JSON value as Python builds it. Integers lie in [-2^63, 2^63); NaN and infinity are not JSON."""
 
 JsonObject: TypeAlias = dict[str, Json]
