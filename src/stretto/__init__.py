@@ -1,1 +1,111 @@
-"""Stretto runs an LLM-agent workflow in production and trains it from its own runs."""
+"""Stretto runs an LLM-agent workflow in production and trains it from its own runs.
+
+The public door. Names are imported when they are first used, so ``import stretto`` stays light.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from stretto.components.mcp import McpServer, McpSession
+    from stretto.components.memory import RecencyMemory
+    from stretto.components.policy import SoftmaxPolicy
+    from stretto.components.python import Context, component
+    from stretto.components.reward import CompositeReward, reward
+    from stretto.engine.engine import RunRequest
+    from stretto.record.model import Annotation, Run, StepRecord
+    from stretto.runtime.load import load
+    from stretto.runtime.workflow import Workflow
+    from stretto.store.sqlite import Store
+    from stretto.types.enums import Effect, RunStatus, StepStatus
+    from stretto.types.errors import (
+        Code,
+        ComponentError,
+        InDoubtError,
+        InputError,
+        SpecError,
+        StrettoError,
+    )
+    from stretto.types.learning import Action, ModelCall, Reward
+    from stretto.types.messages import Request, Response, Usage
+
+_HOMES = {
+    "Action": "stretto.types.learning",
+    "Annotation": "stretto.record.model",
+    "Code": "stretto.types.errors",
+    "ComponentError": "stretto.types.errors",
+    "CompositeReward": "stretto.components.reward",
+    "Context": "stretto.components.python",
+    "Effect": "stretto.types.enums",
+    "InDoubtError": "stretto.types.errors",
+    "InputError": "stretto.types.errors",
+    "McpServer": "stretto.components.mcp",
+    "McpSession": "stretto.components.mcp",
+    "ModelCall": "stretto.types.learning",
+    "RecencyMemory": "stretto.components.memory",
+    "Request": "stretto.types.messages",
+    "Response": "stretto.types.messages",
+    "Reward": "stretto.types.learning",
+    "Run": "stretto.record.model",
+    "RunRequest": "stretto.engine.engine",
+    "RunStatus": "stretto.types.enums",
+    "SoftmaxPolicy": "stretto.components.policy",
+    "SpecError": "stretto.types.errors",
+    "StepRecord": "stretto.record.model",
+    "StepStatus": "stretto.types.enums",
+    "Store": "stretto.store.sqlite",
+    "StrettoError": "stretto.types.errors",
+    "Usage": "stretto.types.messages",
+    "Workflow": "stretto.runtime.workflow",
+    "component": "stretto.components.python",
+    "load": "stretto.runtime.load",
+    "reward": "stretto.components.reward",
+}
+
+__all__ = [
+    "Action",
+    "Annotation",
+    "Code",
+    "ComponentError",
+    "CompositeReward",
+    "Context",
+    "Effect",
+    "InDoubtError",
+    "InputError",
+    "McpServer",
+    "McpSession",
+    "ModelCall",
+    "RecencyMemory",
+    "Request",
+    "Response",
+    "Reward",
+    "Run",
+    "RunRequest",
+    "RunStatus",
+    "SoftmaxPolicy",
+    "SpecError",
+    "StepRecord",
+    "StepStatus",
+    "Store",
+    "StrettoError",
+    "Usage",
+    "Workflow",
+    "component",
+    "load",
+    "reward",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'stretto' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -13,7 +13,6 @@ import msgspec
 import orjson
 
 from stretto.engine import effects
-from stretto.engine.alarm import Alarm
 from stretto.engine.driven import Driven
 from stretto.engine.failure import as_component_error, error_info, reason_of
 from stretto.engine.history import Mode
@@ -65,7 +64,7 @@ class StepCall:
         self._data = data
         self._path = path
         self._lane = lane
-        self._simulated = simulated or bool(state.tainted and not state.tainted.isdisjoint(op.reads))
+        self._simulated = simulated or (bool(state.tainted) and not state.tainted.isdisjoint(op.reads))
         self._started = state.loop.time()
         self._attempts: list[Attempt] | None = None
         self._response: Response | None = None
@@ -125,7 +124,7 @@ class StepCall:
 
     @property
     def _name(self) -> str:
-        return self._op.component.card.name
+        return self._op.component_name
 
     # what stands already
 
@@ -425,7 +424,7 @@ class StepCall:
         began: float | None = None,
     ) -> None:
         """Add this step to the record."""
-        state, response = self._state, self._response
+        state = self._state
         ended = state.loop.time()
         record = StepRecord(
             path=self._path,
@@ -438,24 +437,33 @@ class StepCall:
             ended_ms=state.ms(ended),
             input=msgspec.Raw(self._encoded),
             output=msgspec.Raw(encoded),
-            error=None if error is None else error_info(error, self._path),
-            attempts=() if self._attempts is None else tuple(self._attempts),
             simulated=self._simulated,
         )
-        if response is not None:
-            record.queue_ms = round(response.queue_ms, 3)
-            record.actions = response.actions
-            record.model_calls = response.model_calls
-            record.rewards = response.rewards
-            record.usage = response.usage
-            record.evidence = dict(response.evidence)
-            if status is StepStatus.OK:
-                state.rewards.extend(response.rewards)
-        if evidence:
-            record.evidence.update(evidence)
         if began is not None:
-            record.service_ms = round((ended - began) * 1000.0 - record.queue_ms, 3)
+            record.service_ms = round((ended - began) * 1000.0, 3)
+        if error is not None:
+            record.error = error_info(error, self._path)
+        if self._attempts is not None:
+            record.attempts = tuple(self._attempts)
+        if evidence is not None:
+            record.evidence = evidence
+        if self._response is not None:
+            self._add_response(record, self._response)
         state.keep(record)
+
+    def _add_response(self, record: StepRecord, response: Response) -> None:
+        """Copy what a component reported beside its output; most report nothing."""
+        record.actions = response.actions
+        record.model_calls = response.model_calls
+        record.rewards = response.rewards
+        record.usage = response.usage
+        if response.evidence:
+            record.evidence = {**response.evidence, **record.evidence}
+        if response.queue_ms:
+            record.queue_ms = round(response.queue_ms, 3)
+            record.service_ms = max(0.0, round(record.service_ms - response.queue_ms, 3))
+        if response.rewards and record.status is StepStatus.OK:
+            self._state.rewards.extend(response.rewards)
 
 
 class NestedCaller:
@@ -477,13 +485,10 @@ class NestedCaller:
             raise UsageError(f"no component '{component}' in this workflow; it has {sorted(self._state.plan.nested)}")
         number = self._counts[component] = self._counts.get(component, 0) + 1
         path = StepPath(f"{self._path}/{component}#{number}")
-        alarm = Alarm(self._state.loop)
-        lane = Lane(alarm, self._lane.budget)
+        lane = Lane(self._state.watch.alarm(), self._lane.budget)
         try:
             return await StepCall(self._state, op, request_input, path, lane, simulated=self._simulated).run()
         except StepFailed as failure:
             raise ComponentError(
                 failure.error.message, Code(failure.error.rpc_code or Code.INTERNAL), retryable=False
             ) from failure
-        finally:
-            alarm.close()

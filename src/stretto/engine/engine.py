@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 import orjson
 
-from stretto.engine.alarm import Alarm
+from stretto.engine.alarm import Watch
 from stretto.engine.call import StepCall
 from stretto.engine.failure import error_info
 from stretto.engine.graph import run_block
@@ -177,6 +177,7 @@ class Engine:
     ) -> Run:
         loop = asyncio.get_running_loop()
         started = loop.time()
+        watch = Watch(loop)
         info = RunInfo(
             id=run.id,
             workflow_run_id=run.workflow_run_id,
@@ -198,6 +199,7 @@ class Engine:
             loop=loop,
             clock=self._clock,
             started=started,
+            watch=watch,
             jitter=self._jitter,
             max_value_bytes=self._max_value_bytes,
             durability=plan.durability,
@@ -206,14 +208,14 @@ class Engine:
         )
         if history is not None and history.mode is Mode.REPLAY and bytes(run.input) != bytes(history.run.input):
             state.tainted.add(INPUT)
-        lane = Lane(Alarm(loop), Budget.start(request.budget or plan.budget, started))
+        lane = Lane(watch.alarm(), Budget.start(request.budget or plan.budget, started))
         try:
             await self._answer(state, request, value, lane)
         except asyncio.CancelledError:
             run.status, run.reason = RunStatus.CANCELLED, Reason.CANCELLED
             raise
         finally:
-            lane.alarm.close()
+            watch.close()
             await _finish(state)
         return run
 
@@ -281,12 +283,9 @@ async def _finish(state: RunState) -> None:
     run.simulated = any(step.simulated for step in run.steps)
     if state.tokens_in or state.tokens_out or state.cost:
         run.usage = Usage(input_tokens=state.tokens_in, output_tokens=state.tokens_out, cost=state.cost)
-    await asyncio.shield(asyncio.ensure_future(_close_and_seal(state)))
-
-
-async def _close_and_seal(state: RunState) -> None:
-    state.run.warnings = await state.sessions.close()
-    await state.journal.seal(state.run)
+    if state.sessions.any_open:  # released even when the run is cancelled again meanwhile
+        run.warnings = await asyncio.shield(asyncio.ensure_future(state.sessions.close()))
+    await state.journal.seal(run)  # queued before it first waits, so a cancellation here loses nothing
 
 
 def _weighed(state: RunState) -> tuple[Reward, ...]:

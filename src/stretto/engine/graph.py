@@ -12,7 +12,6 @@ from typing import assert_never
 import msgspec
 import orjson
 
-from stretto.engine.alarm import Alarm
 from stretto.engine.call import StepCall
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.state import Lane, RunState, StepFailed
@@ -54,23 +53,19 @@ async def _run_lane(
     group: asyncio.TaskGroup,
 ) -> None:
     """Run a step, then what it made ready: the first here, the others in lanes of their own."""
-    alarm = Alarm(state.loop)
-    lane = Lane(alarm, parent.budget)
-    try:
-        while True:
-            await _run_op(state, block.ops[index], frame, prefix, lane)
-            ready = []
-            for child in block.children[index]:
-                waiting[child] -= 1
-                if waiting[child] == 0:
-                    ready.append(child)
-            if not ready:
-                return
-            for other in ready[1:]:
-                group.create_task(_run_lane(state, block, other, waiting, frame, prefix, parent, group))
-            index = ready[0]
-    finally:
-        alarm.close()
+    lane = Lane(state.watch.alarm(), parent.budget)
+    while True:
+        await _run_op(state, block.ops[index], frame, prefix, lane)
+        ready = []
+        for child in block.children[index]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready.append(child)
+        if not ready:
+            return
+        for other in ready[1:]:
+            group.create_task(_run_lane(state, block, other, waiting, frame, prefix, parent, group))
+        index = ready[0]
 
 
 def _first_failure(failures: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -188,11 +183,7 @@ class _MapRun:
 
     async def work_in_own_lane(self, budget: Budget) -> None:
         """Work as a task of its own."""
-        alarm = Alarm(self._state.loop)
-        try:
-            await self.work(Lane(alarm, budget))
-        finally:
-            alarm.close()
+        await self.work(Lane(self._state.watch.alarm(), budget))
 
     async def work(self, lane: Lane) -> None:
         """Take items one after the other until none is left."""

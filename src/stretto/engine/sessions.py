@@ -21,6 +21,11 @@ class Sessions:
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
 
+    @property
+    def any_open(self) -> bool:
+        """Whether there is anything to close."""
+        return bool(self._sessions)
+
     async def get(self, component: Component) -> Session:
         """The run's session of the component; parallel branches share one."""
         name = component.card.name

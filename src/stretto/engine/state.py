@@ -5,7 +5,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Final
 
-from stretto.engine.alarm import Alarm
+from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.history import History
 from stretto.engine.sessions import Sessions
 from stretto.plan.model import Plan
@@ -56,6 +56,7 @@ class RunState:
     clock: Clock
     started: float
     """Event-loop time at which the run started; step times are milliseconds since."""
+    watch: Watch
     jitter: random.Random
     max_value_bytes: int
     durability: Durability

@@ -90,6 +90,7 @@ def call(component: Probe, slot: int, inputs: dict[str, Getter] | None = None, *
             "name": card.name,
             "slot": slot,
             "component": component,
+            "component_name": card.name,
             "inputs": tuple((inputs or {}).items()),
             "input_check": None,
             "output_check": Check(output) if output != {"type": "object"} else None,

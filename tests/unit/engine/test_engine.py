@@ -5,6 +5,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+
+from stretto.engine.engine import Engine, RunRequest
+from stretto.plan.check import Check
+from stretto.plan.model import Carry, Fallback, LoopOp, MapOp, Retry, SubOp
+from stretto.record.model import decoded
+from stretto.testing import run_virtual
+from stretto.types.budget import BudgetSpec
+from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
+from stretto.types.errors import Code, ComponentError, InputError
+from stretto.types.json import Json
+from stretto.types.learning import Reward
+from stretto.types.messages import Request, Response, Usage
 from tests.unit.engine.plans import (
     Ledger,
     Probe,
@@ -20,18 +32,6 @@ from tests.unit.engine.plans import (
     sleeping,
     step,
 )
-
-from stretto.engine.engine import Engine, RunRequest
-from stretto.plan.check import Check
-from stretto.plan.model import Carry, Fallback, LoopOp, MapOp, Retry, SubOp
-from stretto.record.model import decoded
-from stretto.testing import run_virtual
-from stretto.types.budget import BudgetSpec
-from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
-from stretto.types.errors import Code, ComponentError, InputError
-from stretto.types.json import Json
-from stretto.types.learning import Reward
-from stretto.types.messages import Request, Response, Usage
 
 UNAVAILABLE = ComponentError("down", Code.UNAVAILABLE)
 

@@ -1,0 +1,31 @@
+"""The registry that a workflow's components are found in."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from stretto.types.protocols import Component
+
+
+class ComponentCatalog:
+    """Components by name. A reference may carry a version, ``name@1.2.0``, which must then be the one found."""
+
+    def __init__(self, components: Mapping[str, Component]) -> None:
+        self._components = dict(components)
+
+    def find(self, reference: str) -> Component | None:
+        """The component of that name and version, or None."""
+        name, _, version = reference.partition("@")
+        component = self._components.get(name)
+        if component is None or (version and component.card.version != version):
+            return None
+        return component
+
+    def names(self) -> Iterable[str]:
+        """Every name, sorted."""
+        return sorted(self._components)
+
+    def replaced(self, component: Component) -> "ComponentCatalog":
+        """The same catalog with one component in place of its namesake: a trained policy, another version."""
+        return ComponentCatalog({**self._components, component.card.name: component})
+
+    def __iter__(self) -> Iterator[Component]:
+        return iter(self._components.values())

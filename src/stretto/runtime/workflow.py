@@ -1,0 +1,226 @@
+"""A loaded workflow: run it, run many, resume and replay, from async code or from a script."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from stretto.engine.engine import Engine, RunRequest
+from stretto.engine.history import History
+from stretto.plan.model import Plan
+from stretto.record.model import Run, decoded
+from stretto.runtime.catalog import ComponentCatalog
+from stretto.store.sqlite import Store
+from stretto.types.errors import InputError, UsageError
+from stretto.types.ids import RunId
+from stretto.types.json import Json
+from stretto.types.protocols import Component, Opens
+
+Compiler = Callable[[ComponentCatalog], Plan]
+"""Compiles the workflow's file against a catalog."""
+
+
+class Workflow:
+    """A compiled workflow with its components and its store.
+
+    Components are opened at the first run and closed by `close`. Use it as a context manager, async or not.
+    """
+
+    def __init__(self, compiler: Compiler, catalog: ComponentCatalog, store: Store) -> None:
+        self._compiler = compiler
+        self._catalog = catalog
+        self.store = store
+        self.plan = compiler(catalog)
+        self._engine = Engine(store, input_key=store.input_key)
+        self._opened: list[Opens] = []
+        self._opening: asyncio.Lock | None = None
+        self._is_open = False
+        self._runner: asyncio.Runner | None = None
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    def component(self, name: str) -> Component:
+        """A component of this workflow; UsageError names those there are."""
+        found = self._catalog.find(name)
+        if found is None:
+            raise UsageError(f"workflow '{self.name}' has no component '{name}'; it has: {self._names()}")
+        return found
+
+    def with_component(self, component: Component) -> "Workflow":
+        """This workflow with another component in place of its namesake, compiled again; shares the store."""
+        self.component(component.card.name)
+        return Workflow(self._compiler, self._catalog.replaced(component), self.store)
+
+    # run
+
+    async def run(
+        self,
+        run_input: Mapping[str, object],
+        *,
+        labels: Mapping[str, str] | None = None,
+        tenant: str = "default",
+        seed: int = 0,
+        reference: Json = None,
+        memory: dict[str, Json] | None = None,
+        resources: dict[str, Json] | None = None,
+    ) -> Run:
+        """Run once; returns the sealed run, whatever became of it.
+
+        Raises InputError, before anything is run, when the input does not fit the contract. Cancelling the task
+        cancels the components and seals the run as cancelled.
+        """
+        request = RunRequest(
+            input=run_input,
+            labels=labels or {},
+            tenant=tenant,
+            seed=seed,
+            reference=reference,
+            memory=memory,
+            resources=resources or {},
+        )
+        return await self.run_request(request)
+
+    async def run_request(self, request: RunRequest) -> Run:
+        """Run once, with everything that a run can be asked for."""
+        await self.open()
+        return await self._engine.run(self.plan, request)
+
+    def run_sync(self, run_input: Mapping[str, object], **options: Any) -> Run:
+        """`run` for code that is not async; takes the same options.
+
+        Keeps one event loop for this workflow, so components stay open between calls. Raises UsageError inside a
+        running event loop.
+        """
+        return self._sync(lambda: self.run(run_input, **options))
+
+    async def run_many(
+        self,
+        requests: Iterable[RunRequest | Mapping[str, object]],
+        *,
+        concurrency: int = 16,
+        on_run: Callable[[Run], None] | None = None,
+    ) -> list[Run]:
+        """Run all, at most `concurrency` at a time; returns the runs in the order of the requests.
+
+        A failed run is an entry like any other and stops nothing. `on_run` is told of each as it ends. Raises
+        InputError, before anything is run, when any input does not fit the contract.
+        """
+        if concurrency < 1:
+            raise UsageError(f"concurrency is {concurrency}; it must be 1 or more")
+        todo = [request if isinstance(request, RunRequest) else RunRequest(input=request) for request in requests]
+        self._check_inputs(todo)
+        await self.open()
+        runs: list[Run | None] = [None] * len(todo)
+        left = iter(enumerate(todo))
+
+        async def work() -> None:
+            for index, request in left:
+                run = runs[index] = await self._engine.run(self.plan, request)
+                if on_run is not None:
+                    on_run(run)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(concurrency, len(todo))):
+                group.create_task(work())
+        return [run for run in runs if run is not None]
+
+    # resume and replay
+
+    async def resume(self, run_id: str, *, owner: str = "resume") -> Run:
+        """Go on with an interrupted or parked run; what was recorded is not done again."""
+        await self.open()
+        claim = await asyncio.to_thread(self.store.claim, RunId(run_id), owner)
+        history = History.resume(claim.run, {effect.path: effect for effect in claim.effects})
+        return await self._engine.resume(self.plan, claim.run, history, claim.journal)
+
+    async def replay(
+        self,
+        run: Run,
+        *,
+        run_input: Mapping[str, object] | None = None,
+        outputs: Mapping[str, Json] | None = None,
+        dry_run: bool = False,
+    ) -> Run:
+        """Run a recorded run again under a change: this workflow's versions, another input, or given step outputs."""
+        await self.open()
+        request = RunRequest(
+            input=decoded(run.input) if run_input is None else run_input,
+            labels={**run.labels, "purpose": "replay"},
+            tenant=run.tenant,
+            seed=run.seed,
+            reference=decoded(run.reference),
+            resources=decoded(run.resources) or {},
+        )
+        return await self._engine.replay(self.plan, run, request, outputs=outputs or {}, dry_run=dry_run)
+
+    # life
+
+    async def open(self) -> None:
+        """Open every component that holds something; done by the first run when not done before."""
+        if self._is_open:
+            return
+        if self._opening is None:
+            self._opening = asyncio.Lock()
+        async with self._opening:
+            if self._is_open:
+                return
+            for component in self.plan.components.values():
+                if isinstance(component, Opens):
+                    await component.open()
+                    self._opened.append(component)
+            self._is_open = True
+
+    async def aclose(self) -> None:
+        """Close the components and flush the store. The workflow may be used again."""
+        self._is_open = False
+        self._opening = None
+        while self._opened:
+            await self._opened.pop().close()
+        await asyncio.to_thread(self.store.flush)
+
+    def close(self) -> None:
+        """`aclose` for code that is not async."""
+        self._sync(self.aclose)
+        if self._runner is not None:
+            self._runner.close()
+            self._runner = None
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _sync(self, start: Callable[[], Any]) -> Any:
+        with suppress(RuntimeError):
+            asyncio.get_running_loop()
+            raise UsageError("an event loop is running here: use `await workflow.run(...)`")
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        return self._runner.run(start())
+
+    def _check_inputs(self, requests: Sequence[RunRequest]) -> None:
+        check = self.plan.input_check
+        if check is None:
+            return
+        for index, request in enumerate(requests):
+            violations = check.violations(dict(request.input))  # type: ignore[arg-type]  # outside data, checked here
+            if violations:
+                raise InputError(f"input {index} of workflow '{self.name}'", violations)
+
+    def _names(self) -> str:
+        return ", ".join(self._catalog.names())
