@@ -72,6 +72,8 @@ class CallOp(Op):
     """Call one component."""
 
     component: Component
+    component_name: str
+    """By which the record and the manifest know it."""
     inputs: tuple[tuple[str, Getter], ...]
     input_check: Check | None
     """None when compile proved that every value fits."""

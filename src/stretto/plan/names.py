@@ -40,7 +40,10 @@ class Names:
     """The names that one block can read. A body has its own, which starts as its parent's."""
 
     def __init__(self, parent: "Names | None" = None) -> None:
-        self._root: dict[str, _Name] = {} if parent is None else {k: _copy(v) for k, v in parent._root.items()}
+        self._root: dict[str, _Name] = {} if parent is None else parent._copied()
+
+    def _copied(self) -> dict[str, "_Name"]:
+        return {part: _copy(name) for part, name in self._root.items()}
 
     def bind(self, path: tuple[str, ...], binding: Binding) -> None:
         """Add a writer of a name; the compiler has checked that it may."""

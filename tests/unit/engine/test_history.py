@@ -39,7 +39,13 @@ def resume(interrupted: Run, again: Plan, effects: Mapping[StepPath, EffectRecor
 
 def chain(*probes: Probe) -> Block:
     """Each step reads the output `v` of the one before it, the first one the input's."""
-    return linear(*(call(probe, S + n, {"v": read(0 if n == 0 else S + n - 1, "v")}) for n, probe in enumerate(probes)))
+    slots = [0, *(S + n for n in range(len(probes)))]
+    return linear(
+        *(
+            call(probe, after, {"v": read(before, "v")}, reads=frozenset({before}))
+            for probe, before, after in zip(probes, slots, slots[1:], strict=False)
+        )
+    )
 
 
 class TestReplay:
