@@ -12,6 +12,8 @@
     │   └── InDoubtError         a write was sent and nobody knows whether it happened
     ├── BudgetError              the run may not spend what the call needs
     ├── ReplayError              a recorded run cannot stand for what was asked
+    ├── LearningError            recorded runs cannot be learnt from as asked
+    │   └── PolicyMismatchError  the runs were not made by the weights that are supposed to have made them
     └── StoreError               the store cannot be read or written
 
 A failed run is data (`Run.status`, `Run.error`); only a broken call or a broken engine raises.
@@ -243,6 +245,19 @@ class ReplayError(StrettoError):
 
     code = "replay"
     fault = Fault.CALLER
+
+
+class LearningError(StrettoError):
+    """Recorded runs cannot be learnt from as asked: none is usable, or training cannot go on."""
+
+    code = "learning"
+    fault = Fault.CALLER
+
+
+class PolicyMismatchError(LearningError):
+    """The runs were not made by the weights that are supposed to have made them."""
+
+    code = "learning.policy_mismatch"
 
 
 class StoreError(StrettoError):
