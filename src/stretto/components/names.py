@@ -1,0 +1,14 @@
+"""What a component may be called: names that a workflow file can write without quotes or escapes."""
+
+import re
+from typing import Final
+
+NAME_RULE: Final = "letters, digits, '.', '_' and '-', beginning with a letter or '_', at most 100 characters"
+"""``@`` is kept free for versions and ``/`` for the tools of a server."""
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
+
+
+def is_component_name(name: str) -> bool:
+    """Whether the text may name a component."""
+    return _NAME.fullmatch(name) is not None

@@ -1,0 +1,106 @@
+"""`@component`: declares a function or a class as a component, and leaves it as it is for everybody else."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, overload
+
+from stretto.components.codes import ComponentCode
+from stretto.components.python.component import PerRunPythonComponent, PythonComponent
+from stretto.components.python.options import DEFAULT_EFFECT, Effects, Options, read_options
+from stretto.components.python.place import refuse
+from stretto.types.enums import Scope
+from stretto.types.errors import UsageError
+
+MARK: Final = "__stretto_component__"
+"""Attribute of a decorated function or class that holds its component."""
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+@overload
+def component(name: T, /) -> T: ...
+
+
+@overload
+def component(
+    name: str | None = None,
+    version: str = "0.0.0",
+    *,
+    effects: Effects = DEFAULT_EFFECT,
+    action_field: str = "",
+    idempotent: bool = False,
+    scope: Scope | str = Scope.PROCESS,
+    kind: str = "python",
+    description: str = "",
+    trainable: bool = False,
+    inline: bool = False,
+) -> Callable[[T], T]: ...
+
+
+def component(
+    name: T | str | None = None,
+    version: str = "0.0.0",
+    *,
+    effects: Effects = DEFAULT_EFFECT,
+    action_field: str = "",
+    idempotent: bool = False,
+    scope: Scope | str = Scope.PROCESS,
+    kind: str = "python",
+    description: str = "",
+    trainable: bool = False,
+    inline: bool = False,
+) -> T | Callable[[T], T]:
+    """Declare a function or class as a component. What it stands on stays as it is and can be called as before.
+
+    Parameters become input fields and the return hint the output; a parameter annotated with `Context` receives the
+    call's context. `effects` says what it does to the world (``read`` when nothing is said), for all it does or by
+    the value of `action_field`; `idempotent`, that a write sent twice with one effect key happens once. A class needs
+    ``__call__`` and a constructor without arguments; it may have `open`, `close` and, for writes, `confirm`; with
+    ``scope="run"`` each run gets an instance of its own. ``async def`` runs in the event loop. A plain function runs
+    in a thread, since it may block, unless `inline` says that it is quick.
+
+    Raises SpecError for an unusable name or option; what only the hints show is told when the file is loaded.
+    """
+
+    def declare(target: T) -> T:
+        if not callable(target):
+            raise UsageError(f"@component stands on a function or a class, not on {type(target).__name__}")
+        options = read_options(
+            target,
+            name=None if callable(name) else name,
+            effects=effects,
+            scope=scope,
+            version=version,
+            kind=kind,
+            action_field=action_field,
+            idempotent=idempotent,
+            trainable=trainable,
+            description=description,
+            inline=inline,
+        )
+        setattr(target, MARK, _component(target, options))
+        return target
+
+    return declare(name) if callable(name) else declare
+
+
+def _component(target: Any, options: Options) -> PythonComponent:
+    if options.scope is Scope.PROCESS:
+        return PythonComponent(target, options)
+    if isinstance(target, type):
+        return PerRunPythonComponent(target, options)
+    raise refuse(
+        target,
+        ComponentCode.OPTION,
+        f"scope='run' needs a class: the function '{options.name}' keeps nothing between the calls of a run",
+        expected="scope='process', or a class",
+        suggestion="remove scope='run'",
+    )
+
+
+def component_of(target: object) -> PythonComponent | None:
+    """The component that a decorated function or class declares, or None; a subclass does not inherit it."""
+    try:
+        found = vars(target).get(MARK)
+    except TypeError:  # it has no attributes at all
+        return None
+    return found if isinstance(found, PythonComponent) else None

@@ -1,0 +1,33 @@
+"""What a Python component's behaviour is pinned by: its own source and what was declared about it."""
+
+import inspect
+from pathlib import Path
+
+import msgspec
+import orjson
+
+from stretto.components.python.options import Options
+from stretto.components.python.place import code_of, place_of
+from stretto.types.ids import Digest, digest_of
+
+
+def python_digest(target: object, options: Options) -> Digest:
+    """SHA-256 over the source of the function or class and its options.
+
+    Functions that it calls are not covered: whoever changes a helper that decides something raises the version.
+    """
+    declared = orjson.dumps(msgspec.to_builtins(options), option=orjson.OPT_SORT_KEYS)
+    return digest_of(b"\0".join((_source(target), declared)))
+
+
+def _source(target: object) -> bytes:
+    """The target's own source; of code without any, its file, and of code without a file, what it compiled to."""
+    try:
+        return inspect.getsource(target).encode()  # type: ignore[arg-type]  # raises TypeError for what has none
+    except (OSError, TypeError):
+        pass
+    file, _ = place_of(target)
+    if file and Path(file).is_file():
+        return Path(file).read_bytes()
+    code = code_of(target)
+    return repr((code.co_code, code.co_consts, code.co_names)).encode() if code else repr(target).encode()

@@ -1,0 +1,166 @@
+"""Imports a user's file of components and collects what it defines."""
+
+import importlib.util
+import linecache
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from stretto.components.codes import ComponentCode
+from stretto.components.python.decorator import component_of
+from stretto.components.python.place import place_of
+from stretto.types.card import Card
+from stretto.types.errors import Problem, SpecError, StrettoError
+from stretto.types.protocols import Component
+
+_loaded_folders: Final[set[Path]] = set()
+"""Folders that files were loaded from: their modules must not answer for a sibling of the same name elsewhere."""
+
+
+def load_components(path: Path) -> dict[str, Component]:
+    """Import a Python file and return its components by name: decorated functions and classes, and instances.
+
+    The file may import others in its folder; `sys.path` is as before afterwards. Loaded again, it is run again.
+    Raises SpecError with every problem found: an import that fails, hints that cannot be read, two of one name, none.
+    """
+    module = _import(path)
+    found: dict[str, tuple[str, Component]] = {}
+    problems: list[Problem] = []
+    for variable, value in list(vars(module).items()):
+        component = _as_component(value)
+        if component is None:
+            continue
+        try:
+            name = component.card.name
+        except SpecError as error:
+            problems += [problem for problem in error.problems if problem not in problems]
+            continue
+        earlier, standing = found.setdefault(name, (variable, component))
+        if standing is not component:
+            problems.append(_duplicate(name, path, variable, earlier, component))
+    if not found and not problems:
+        problems.append(_none_found(path))
+    if problems:
+        raise SpecError(problems)
+    return {name: component for name, (_, component) in found.items()}
+
+
+def _as_component(value: object) -> Component | None:
+    """The component behind a module's variable: declared by a decorator, or an instance with a card."""
+    declared = component_of(value)
+    if declared is not None:
+        return declared
+    kind: Any = type(value)
+    if isinstance(value, type) or not callable(value) or not hasattr(kind, "card"):
+        return None
+    instance: Any = value
+    return instance if isinstance(instance.card, Card) else None
+
+
+def _import(path: Path) -> ModuleType:
+    path = path.resolve()
+    name = f"stretto_components_{sha256(str(path).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise SpecError(
+            [_import_problem(path, 0, f"there is no Python file '{path.name}' here", "the path of a .py file")]
+        )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and type hints look their module up
+    try:
+        with _importable(path.parent):
+            spec.loader.exec_module(module)
+    except StrettoError:
+        del sys.modules[name]
+        raise
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise SpecError([_failed_import(path, error)]) from error
+    return module
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Let modules of the folder be imported by name, as if the file were run as a script."""
+    hidden = _hide_namesakes(folder)
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        sys.modules.update(hidden)
+        _loaded_folders.add(folder)
+
+
+def _hide_namesakes(folder: Path) -> dict[str, ModuleType]:
+    """Take modules of other loaded folders out of the way where this folder has one of the same name."""
+    own = {entry.stem for entry in folder.iterdir() if entry.suffix == ".py" or entry.is_dir()}
+    others = _loaded_folders - {folder}
+    hidden = {}
+    for name in own & sys.modules.keys():
+        file = getattr(sys.modules[name], "__file__", None)
+        if file and not others.isdisjoint(Path(file).parents):
+            hidden[name] = sys.modules.pop(name)
+    return hidden
+
+
+def _failed_import(path: Path, error: BaseException) -> Problem:
+    """The problem of a file whose import raised: at the line of the folder's own code that led there."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return _import_problem(
+            Path(error.filename), error.lineno or 0, f"not valid Python: {error.msg}", "", column=error.offset or 1
+        )
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if path.parent in Path(frame.filename).parents]
+    line, file = (own[-1].lineno or 0, Path(own[-1].filename)) if own else (0, path)
+    text = str(error) or "no message"
+    if isinstance(error, ModuleNotFoundError):
+        remedy = f"install the package that has '{error.name}', or put {error.name}.py beside {path.name}"
+    else:
+        remedy = "a file that can be imported; what needs a server or a model belongs in a class's `open`"
+    return _import_problem(file, line, f"importing '{path.name}' raised {type(error).__name__}: {text}", remedy)
+
+
+def _import_problem(file: Path, line: int, message: str, expected: str, column: int = 0) -> Problem:
+    excerpt = linecache.getline(str(file), line).rstrip("\r\n") if line else ""
+    indent = len(excerpt) - len(excerpt.lstrip())
+    return Problem(
+        code=ComponentCode.IMPORT,
+        message=message,
+        file=str(file),
+        line=line,
+        column=column or indent + 1,
+        expected=expected,
+        excerpt=excerpt,
+        width=1 if column else max(1, len(excerpt.strip())),
+    )
+
+
+def _duplicate(name: str, path: Path, variable: str, earlier: str, component: Component) -> Problem:
+    file, line = place_of(getattr(component, "target", None))
+    return Problem(
+        code=ComponentCode.DUPLICATE,
+        message=f"'{variable}' and '{earlier}' are both components called '{name}'",
+        file=file or str(path),
+        line=line,
+        column=1,
+        expected="one component of a name",
+        suggestion=f'@component("{name}-2"), or delete one of the two',
+        excerpt=linecache.getline(file, line).rstrip("\r\n") if line else "",
+    )
+
+
+def _none_found(path: Path) -> Problem:
+    return Problem(
+        code=ComponentCode.NONE_FOUND,
+        message=f"'{path.name}' defines no component",
+        file=str(path),
+        expected="a function or class under @stretto.component, or a component made at the top of the file",
+        suggestion="@stretto.component",
+    )

@@ -1,0 +1,104 @@
+"""What `@component` may be told, checked where it stands."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from stretto.components.codes import ComponentCode
+from stretto.components.names import NAME_RULE, is_component_name
+from stretto.components.python.place import refuse
+from stretto.spec.suggest import nearest
+from stretto.types.card import ANY_ACTION
+from stretto.types.enums import Effect, Scope
+from stretto.types.errors import SpecError
+
+Effects: TypeAlias = Effect | str | Mapping[str, Effect | str]
+"""One effect for whatever the component does, or one per action, ``*`` for all others."""
+
+DEFAULT_EFFECT: Final = Effect.READ
+"""Of a function that declares none. ``pure`` would let a recorded value stand for a new call, which is wrong as soon as
+the function reads a clock, a file or a network; ``write`` would forbid the retries and fallbacks that nearly every
+function allows. Whoever changes the world must say so: that cannot be seen from outside."""
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything declared about a Python component beside its code."""
+
+    name: str
+    version: str
+    kind: str
+    effects: Mapping[str, Effect]
+    action_field: str
+    idempotent: bool
+    scope: Scope
+    trainable: bool
+    description: str
+    inline: bool
+
+
+def read_options(target: object, *, name: str | None, effects: Effects, scope: Scope | str, **rest: Any) -> Options:
+    """Check what was declared; `rest` holds the options that need no reading.
+
+    Raises SpecError at the function's place for a name that no file could use, or an unknown effect or scope.
+    """
+    name = getattr(target, "__name__", "") if name is None else name
+    if not is_component_name(name):
+        raise refuse(
+            target,
+            ComponentCode.NAME,
+            f"'{name}' cannot be the name of a component",
+            expected=NAME_RULE,
+            suggestion='@component("a-name")',
+        )
+    return Options(
+        name=name,
+        effects=_effects(target, effects),
+        scope=Scope(_choice(target, "scope", scope, Scope)),
+        **rest,
+    )
+
+
+def _effects(target: object, effects: Effects) -> dict[str, Effect]:
+    by_action = effects if isinstance(effects, Mapping) else {ANY_ACTION: effects}
+    return {action: Effect(_choice(target, "effects", effect, Effect)) for action, effect in by_action.items()}
+
+
+def _choice(target: object, option: str, value: str, choices: Iterable[str]) -> str:
+    names = [str(choice) for choice in choices]
+    if value in names:
+        return value
+    near = nearest(str(value), names)
+    raise refuse(
+        target,
+        ComponentCode.OPTION,
+        f"{option}={value!r} is not known",
+        expected=" or ".join(repr(name) for name in names),
+        suggestion=f"{option}={near!r}" if near else "",
+    )
+
+
+def check_action_field(target: object, options: Options, names: Iterable[str], *, takes_any: bool) -> None:
+    """Refuse effects by action that no field can name, and a field that the function does not take."""
+    fields = sorted(names)
+    if options.action_field and options.action_field not in fields and not takes_any:
+        raise _no_such_field(target, options.action_field, fields)
+    if not options.action_field and options.effects.keys() != {ANY_ACTION}:
+        raise refuse(
+            target,
+            ComponentCode.OPTION,
+            f"effects are given for {', '.join(map(repr, options.effects))}, but no field names the action",
+            expected="action_field, the parameter whose value is the action",
+            suggestion=f'action_field="{fields[0]}"' if fields else "",
+        )
+
+
+def _no_such_field(target: object, field: str, fields: list[str]) -> SpecError:
+    near = nearest(field, fields)
+    return refuse(
+        target,
+        ComponentCode.OPTION,
+        f"action_field='{field}' names no parameter",
+        expected=f"one of {', '.join(fields)}" if fields else "a parameter that holds the action's name",
+        suggestion=f'action_field="{near}"' if near else "",
+    )

@@ -1,0 +1,54 @@
+"""What an exception out of a user's function means, and where it was raised."""
+
+from types import TracebackType
+from typing import Final
+
+from stretto.types.errors import Code, ComponentError
+
+_PROGRAMMING: Final = (
+    TypeError,
+    ValueError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    NameError,
+    ZeroDivisionError,
+    AssertionError,
+    NotImplementedError,
+    RecursionError,
+)
+"""Mistakes in the code: the same request meets them again, so a retry only costs."""
+
+
+def code_of(error: BaseException) -> Code:
+    """The google.rpc code that says what the exception means for a caller.
+
+    None of these says that nothing happened: a write that ends so is in doubt.
+    """
+    if isinstance(error, TimeoutError):  # before OSError, which it is
+        return Code.DEADLINE_EXCEEDED
+    if isinstance(error, OSError):
+        return Code.UNAVAILABLE
+    if isinstance(error, (*_PROGRAMMING, SystemExit, MemoryError)):
+        return Code.INTERNAL
+    return Code.UNKNOWN
+
+
+def component_error(name: str, error: BaseException, home: str) -> ComponentError:
+    """The error as the engine takes it: who raised, what, and the nearest place in the file `home`."""
+    text = str(error) or "no message"
+    return ComponentError(
+        f"component '{name}' raised {type(error).__name__}: {text} ({place_of(error.__traceback__, home)})",
+        code_of(error),
+    )
+
+
+def place_of(traceback: TracebackType | None, home: str) -> str:
+    """``file:line`` of the innermost frame in the user's file, or of the innermost at all when none is."""
+    innermost = own = "no place"
+    while traceback is not None:
+        innermost = f"{traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"
+        if traceback.tb_frame.f_code.co_filename == home:
+            own = innermost
+        traceback = traceback.tb_next
+    return innermost if own == "no place" else own

@@ -1,0 +1,161 @@
+"""Threads for functions that would block the event loop.
+
+Not the standard library's pool: its threads are joined when the interpreter ends, so one function that hangs would
+keep the process alive for ever. These are daemons, their number is bounded, and whoever holds one after its call was
+cancelled is known by name.
+"""
+
+import asyncio
+import contextvars
+import logging
+import os
+import queue
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from stretto.types.errors import Code, ComponentError
+
+MAX_THREADS: Final = min(32, (os.cpu_count() or 1) + 4)
+"""As many as the standard library's default executor has; threads here mostly wait."""
+
+_log: Final = logging.getLogger(__name__)
+
+Outcome: TypeAlias = tuple[Any, BaseException | None, float]
+"""Value, what was raised, and the event-loop time at which the work began."""
+
+
+@dataclass(eq=False, slots=True)
+class _Job:
+    component: str
+    work: Callable[[], Any]
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[Outcome]"
+    began: bool = False
+    ended: bool = False
+    abandoned: bool = False
+    context: contextvars.Context = field(default_factory=contextvars.copy_context)
+
+
+class Threads:
+    """A bounded pool of daemon threads, started as they are needed."""
+
+    def __init__(self, size: int = MAX_THREADS) -> None:
+        self.size = size
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._started = 0
+        self._lock = threading.Lock()
+        self._hung: Counter[str] = Counter()
+
+    @property
+    def hung(self) -> dict[str, int]:
+        """Threads still held by calls that were cancelled, by component."""
+        with self._lock:
+            return dict(self._hung)
+
+    async def run(self, component: str, work: Callable[[], Any]) -> tuple[Any, float]:
+        """Do the work in a thread; returns its value and the milliseconds that it waited for one.
+
+        The caller's context variables are seen there. On cancellation the work is dropped if it has not begun, and
+        left to itself if it has: a thread cannot be stopped. Raises what the work raises, or ComponentError
+        (``resource_exhausted``) when every thread is held by such work.
+        """
+        self._refuse_when_all_hang()
+        loop = asyncio.get_running_loop()
+        job = _Job(component, work, loop, loop.create_future())
+        submitted = loop.time()
+        self._submit(job)
+        try:
+            value, error, began = await job.future
+        except asyncio.CancelledError:
+            self._abandon(job)
+            raise
+        if error is not None:
+            raise error
+        return value, max(0.0, (began - submitted) * 1000.0)
+
+    def _submit(self, job: _Job) -> None:
+        self._jobs.put(job)
+        if self._idle.acquire(blocking=False):
+            return
+        with self._lock:
+            if self._started == self.size:
+                return
+            self._started += 1
+            number = self._started
+        threading.Thread(target=self._serve, name=f"stretto-{number}", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            self._do(self._jobs.get())
+            self._idle.release()
+
+    def _do(self, job: _Job) -> None:
+        if not self._begin(job):
+            return
+        began = job.loop.time()
+        value, error = None, None
+        try:
+            value = job.context.run(job.work)
+        except BaseException as raised:  # noqa: BLE001  # handed to the caller, SystemExit too: a thread has no caller
+            error = raised
+        if self._end(job):
+            _deliver(job, (value, error, began))
+
+    def _begin(self, job: _Job) -> bool:
+        """Whether somebody still waits for it."""
+        with self._lock:
+            job.began = not job.abandoned
+            return job.began
+
+    def _end(self, job: _Job) -> bool:
+        """Whether somebody still waits for it; its thread is free again if nobody does."""
+        with self._lock:
+            job.ended = True
+            if job.abandoned:
+                self._hung[job.component] -= 1
+                self._hung += Counter()  # drops what fell to zero
+            return not job.abandoned
+
+    def _abandon(self, job: _Job) -> None:
+        with self._lock:
+            job.abandoned = True
+            if job.ended or not job.began:
+                return
+            self._hung[job.component] += 1
+            held = sum(self._hung.values())
+        _log.warning(
+            "component '%s' was cancelled and its thread goes on; %d of %d threads are held so",
+            job.component,
+            held,
+            self.size,
+        )
+
+    def _refuse_when_all_hang(self) -> None:
+        hung = self.hung
+        if sum(hung.values()) >= self.size:
+            names = ", ".join(f"{name} ({count})" for name, count in sorted(hung.items()))
+            raise ComponentError(
+                f"all {self.size} threads are held by calls that were cancelled and still run: {names}; "
+                "give what they wait for a time-out of its own, or make them 'async def'",
+                Code.RESOURCE_EXHAUSTED,
+            )
+
+
+def _deliver(job: _Job, outcome: Outcome) -> None:
+    def settle() -> None:
+        if not job.future.done():
+            job.future.set_result(outcome)
+
+    if not job.loop.is_closed():
+        try:
+            job.loop.call_soon_threadsafe(settle)
+        except RuntimeError:  # it closed meanwhile: nobody waits any more
+            _log.debug("the loop that called '%s' is closed", job.component)
+
+
+THREADS: Final = Threads()
+"""Shared by all Python components of the process."""

@@ -1,0 +1,87 @@
+"""Plain functions run in daemon threads that are bounded, and whoever keeps one is known."""
+
+import asyncio
+import contextvars
+import logging
+import threading
+
+import pytest
+
+from stretto.components.python.threads import Threads
+from stretto.types.errors import Code, ComponentError
+
+colour: contextvars.ContextVar[str] = contextvars.ContextVar("colour")
+
+
+async def test_work_runs_in_another_thread_and_sees_context_variables() -> None:
+    colour.set("red")
+    value, queue_ms = await Threads(1).run("c", lambda: (threading.current_thread().daemon, colour.get()))
+    assert value == (True, "red")
+    assert queue_ms >= 0
+
+
+async def test_what_the_work_raises_reaches_the_caller_and_the_thread_serves_on() -> None:
+    threads = Threads(1)
+    with pytest.raises(SystemExit):
+        await threads.run("c", lambda: exec("raise SystemExit(3)"))
+    assert (await threads.run("c", lambda: 1))[0] == 1
+
+
+async def test_as_many_run_at_once_as_there_are_threads_and_the_wait_is_told() -> None:
+    threads, gate, entered = Threads(2), threading.Event(), threading.Semaphore(0)
+
+    def work() -> None:
+        entered.release()
+        assert gate.wait(10)
+
+    calls = [asyncio.ensure_future(threads.run("c", work)) for _ in range(3)]
+    await asyncio.to_thread(lambda: [entered.acquire() for _ in range(2)])
+    assert not entered.acquire(blocking=False)
+    gate.set()
+    waits = sorted([queue_ms for _, queue_ms in await asyncio.gather(*calls)])
+    assert waits[2] > waits[0]
+
+
+async def test_a_cancelled_call_that_runs_on_is_named_and_counted_until_it_ends(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    threads, gate, entered = Threads(1), threading.Event(), threading.Event()
+
+    def hang() -> None:
+        entered.set()
+        assert gate.wait(10)
+
+    call = asyncio.ensure_future(threads.run("slow", hang))
+    await asyncio.to_thread(entered.wait)
+    call.cancel()
+    with caplog.at_level(logging.WARNING), pytest.raises(asyncio.CancelledError):
+        await call
+    assert threads.hung == {"slow": 1}
+    assert "'slow' was cancelled and its thread goes on; 1 of 1" in caplog.text
+    with pytest.raises(ComponentError, match=r"all 1 threads are held .* slow \(1\)") as caught:
+        await threads.run("other", lambda: 1)
+    assert caught.value.rpc_code is Code.RESOURCE_EXHAUSTED
+    gate.set()
+    await asyncio.to_thread(lambda: [None for _ in iter(lambda: threads.hung, {})])
+    assert (await threads.run("other", lambda: 1))[0] == 1
+
+
+async def test_a_call_cancelled_before_it_began_never_runs() -> None:
+    threads, gate, entered, ran = Threads(1), threading.Event(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        entered.set()
+        assert gate.wait(10)
+
+    first = asyncio.ensure_future(threads.run("first", hold))
+    await asyncio.to_thread(entered.wait)
+    second = asyncio.ensure_future(threads.run("second", ran.set))
+    await asyncio.sleep(0)
+    second.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await second
+    assert threads.hung == {}
+    gate.set()
+    await first
+    await threads.run("third", lambda: None)
+    assert not ran.is_set()
