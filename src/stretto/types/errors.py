@@ -205,12 +205,15 @@ class ComponentError(StrettoError):
         *,
         retry_after_s: float | None = None,
         retryable: bool | None = None,
+        sent: bool = True,
     ) -> None:
         super().__init__(message)
         self.rpc_code = rpc_code
         self.retry_after_s = retry_after_s
         """What the component asked for before the next attempt, seconds."""
         self.retryable = rpc_code in RETRYABLE_CODES if retryable is None else retryable
+        self.sent = sent
+        """False when the request surely never left: whatever the code, a write did not happen."""
 
 
 class ContractError(ComponentError):
