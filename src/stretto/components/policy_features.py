@@ -1,0 +1,112 @@
+"""A request's input as sparse features: hashed word n-grams of its text, indicators of its state.
+
+Feature hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning"), without the sign:
+with thousands of features in tens of thousands of buckets collisions are rare, and weights stay readable.
+The hash is CRC-32, the same on every machine and in every process.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
+from typing import Final, cast
+from zlib import crc32
+
+from stretto.components.policy_spec import FeatureSpec
+from stretto.types.errors import Code, ComponentError
+from stretto.types.json import Json, JsonObject
+
+BIAS: Final = 0
+"""Bucket of the feature that is always on; no hash falls there."""
+
+EXACT_UP_TO: Final = 16
+"""Whole numbers up to this size are told apart: counts and rounds matter one by one, larger ones by magnitude."""
+
+_DIGITS: Final = str.maketrans("123456789", "000000000")
+"""Digits lose their value: ``#W2378156`` says that an order id was given, and that generalises to other orders."""
+
+_HAN_KANA: Final = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_WORD: Final = re.compile(rf"[{_HAN_KANA}]|[^\W{_HAN_KANA}]+")
+"""Words; a Han or Kana character is a word by itself, since those scripts put no space between words."""
+
+
+Features = tuple[list[int], list[float]]
+"""Buckets, each once, and their values."""
+
+
+def features_of(spec: FeatureSpec, data: JsonObject) -> Features:
+    """Features of one request's input; the bias comes first.
+
+    A text field's features together have the length `text_scale`, so that a long text weighs no more than a short
+    one; each fact of the state has the value 1.
+    """
+    values: dict[int, float] = {BIAS: 1.0}
+    for field in spec.text:
+        buckets = _text_buckets(spec, field, _texts(field, data.get(field)))
+        _add(values, buckets, spec.text_scale / math.sqrt(len(buckets) or 1))
+    for field in spec.state:
+        leaves = [crc32(leaf.encode()) for leaf in _leaves(field, data.get(field))]
+        _add(values, _buckets(leaves, spec.buckets), 1.0)
+    return list(values), list(values.values())
+
+
+def _add(values: dict[int, float], buckets: tuple[int, ...], value: float) -> None:
+    for bucket in buckets:
+        values[bucket] = values.get(bucket, 0.0) + value
+
+
+def _buckets(hashes: list[int], buckets: int) -> tuple[int, ...]:
+    """Distinct buckets, in order of first sight."""
+    hashable = buckets - 1
+    return tuple(dict.fromkeys([1 + h % hashable for h in hashes]))
+
+
+@lru_cache(maxsize=512)  # a conversation's words are looked at again in each of its rounds
+def _text_buckets(spec: FeatureSpec, field: str, texts: tuple[str, ...]) -> tuple[int, ...]:
+    start = crc32(f"{field}~".encode())
+    hashes: list[int] = []
+    for text in texts:
+        words = [f"{word} ".encode() for word in _WORD.findall(text.casefold().translate(_DIGITS))]
+        grams = [start] * len(words)
+        for n in range(1, max(spec.ngrams) + 1):
+            grams = [crc32(word, gram) for word, gram in zip(words[n - 1 :], grams, strict=False)]
+            if n in spec.ngrams:
+                hashes += grams
+    return _buckets(hashes, spec.buckets)
+
+
+def _texts(field: str, value: Json) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return tuple(cast("list[str]", value))
+    raise ComponentError(
+        f"a policy's text field '{field}' is {type(value).__name__}; expected a string, a list of strings, or null",
+        Code.INVALID_ARGUMENT,
+    )
+
+
+def _leaves(path: str, value: Json) -> Iterator[str]:
+    """One text for each fact: ``state.order.status=pending``, ``state.items[]=...``, ``state.round:3``."""
+    if isinstance(value, dict):
+        yield from chain.from_iterable(_leaves(f"{path}.{key}", child) for key, child in value.items())
+    elif isinstance(value, list):
+        yield f"{path}#{_magnitude(len(value))}"
+        yield from chain.from_iterable(_leaves(f"{path}[]", child) for child in value)
+    elif isinstance(value, str):
+        yield f"{path}={value}"
+    elif isinstance(value, bool) or value is None:
+        yield f"{path}:{value}"
+    else:
+        yield f"{path}:{_magnitude(value)}"
+
+
+def _magnitude(number: float) -> str:
+    """Small whole numbers as they are, all others to a quarter of their power of two (12 to 25 % apart)."""
+    if number == int(number) and abs(number) <= EXACT_UP_TO:
+        return str(int(number))
+    mantissa, exponent = math.frexp(number)
+    return f"{int(mantissa * 8)}/8*2^{exponent}"

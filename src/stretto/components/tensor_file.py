@@ -1,0 +1,59 @@
+"""Arrays in one safetensors file with one JSON header, written whole or not at all."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy.typing as npt
+import safetensors
+from safetensors.numpy import load, save
+
+from stretto.types.errors import StoreError, UsageError
+
+_HEADER_KEY: Final = "stretto"
+"""One key only: the file format keeps no order among several, and equal content must give equal files."""
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+def write_tensors(path: Path, arrays: Arrays, header: bytes) -> None:
+    """Put arrays and their JSON header at the path; a reader, or a crash, sees all of it or the file before it.
+
+    Raises StoreError when the disk refuses.
+    """
+    content = save(dict(arrays), {_HEADER_KEY: header.decode()})
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error}") from error
+
+
+def read_tensors(path: Path) -> tuple[dict[str, npt.NDArray[Any]], bytes]:
+    """A file's arrays and JSON header, empty when it has none.
+
+    Raises UsageError when there is no such file, StoreError when it is not a whole safetensors file.
+    """
+    try:
+        content = path.read_bytes()
+        with safetensors.safe_open(path, framework="numpy") as file:
+            header = (file.metadata() or {}).get(_HEADER_KEY, "")
+        return load(content), header.encode()
+    except FileNotFoundError as error:
+        raise UsageError(f"no file at {path}; give the path of a .safetensors file that training wrote") from error
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error}") from error
+    except safetensors.SafetensorError as error:
+        raise StoreError(
+            f"{path} is not a whole safetensors file ({error}): it was cut short or is something else. "
+            "Copy it again, or train again"
+        ) from error
