@@ -1,0 +1,92 @@
+"""A contract file as read: frozen, with schemas made plain and every name still located."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+import msgspec
+
+from stretto.spec.nodes import MapNode
+from stretto.spec.source import Located, Source, Span
+from stretto.types.json import Json
+
+
+class SchemaSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What a workflow takes or answers, as JSON Schema 2020-12."""
+
+    schema: Mapping[str, Json]
+    node: MapNode
+    """As written, in shorthand or plain."""
+
+    def field_span(self, name: str) -> Span:
+        """Where a field is declared, or the whole when it is not found by name."""
+        for fields in (self.node, self.node.get("properties"), self.node.get("schema")):
+            if isinstance(fields, MapNode) and name in fields.entries:
+                return fields.entries[name].key
+        return self.node.span
+
+
+class BreachSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens when an SLA is broken."""
+
+    skip: bool = False
+    use: Located[str] | None = None
+    """The path whose value stands in."""
+
+
+class SlaSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What is promised of the workflow or of one step; None promises nothing."""
+
+    target: Located[str]
+    """``workflow``, or the name of a step."""
+    p95_latency: timedelta | None = None
+    max_latency: timedelta | None = None
+    min_success_rate: float | None = None
+    """In [0, 1]."""
+    max_fallback_rate: float | None = None
+    """In [0, 1]."""
+    on_breach: BreachSpec | None = None
+
+
+class DomainValue(msgspec.Struct, frozen=True):
+    """One value of a semantic domain."""
+
+    value: Located[str]
+    means: str = ""
+
+
+class Translation(msgspec.Struct, frozen=True):
+    """How the values of another domain are said in this one."""
+
+    domain: Located[str]
+    values: tuple[tuple[Located[str], Located[str]], ...]
+    """Value there, value here."""
+
+
+class DomainSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A closed set of values with their meanings, and the places that must hold one of them."""
+
+    name: Located[str]
+    values: tuple[DomainValue, ...]
+    at: tuple[Located[str], ...] = ()
+    """Step outputs, as ``step.field``."""
+    translations: tuple[Translation, ...] = ()
+    """From the key `from`."""
+
+
+class RewardSpec(msgspec.Struct, frozen=True):
+    """One term of the reward."""
+
+    name: Located[str]
+    weight: float
+
+
+class ContractSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole contract; what is absent is not checked."""
+
+    source: Source
+    span: Span
+    input: SchemaSpec | None = None
+    output: SchemaSpec | None = None
+    sla: tuple[SlaSpec, ...] = ()
+    semantics: tuple[DomainSpec, ...] = ()
+    reward: tuple[RewardSpec, ...] = ()

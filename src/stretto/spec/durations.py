@@ -1,0 +1,91 @@
+"""Durations as people write them: ``800ms``, ``1.5s``, ``2m``, ``1h``, ``1m30s``."""
+
+import re
+from datetime import timedelta
+from typing import Final
+
+from stretto.spec.suggest import nearest
+from stretto.types.errors import UsageError
+
+UNITS: Final = {
+    "h": timedelta(hours=1),
+    "m": timedelta(minutes=1),
+    "s": timedelta(seconds=1),
+    "ms": timedelta(milliseconds=1),
+}
+"""In the order in which they may follow each other."""
+
+LONGEST: Final = timedelta(days=365)
+"""Nothing that a run waits for takes longer; a larger figure is a slip of the unit."""
+
+PATTERN: Final = "^(?=.)" + "".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for unit in UNITS) + "$"
+"""As a regular expression, for Python and for JSON Schema alike."""
+
+EXPECTED: Final = "a duration with its unit: 800ms, 1.5s, 2m, 1h or 1m30s"
+
+_DURATION: Final = re.compile(PATTERN)
+_NUMBER: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([^\W\d_]*)\s*")
+_WORDS: Final = {
+    "msec": "ms",
+    "millisecond": "ms",
+    "milliseconds": "ms",
+    "sec": "s",
+    "secs": "s",
+    "second": "s",
+    "seconds": "s",
+    "min": "m",
+    "mins": "m",
+    "minute": "m",
+    "minutes": "m",
+    "hr": "h",
+    "hrs": "h",
+    "hour": "h",
+    "hours": "h",
+}
+_HOURS_A_DAY: Final = 24
+
+
+def parse_duration(text: str) -> timedelta:
+    """Read a duration; raises UsageError that says how to write it."""
+    duration = duration_or_none(text)
+    if duration is None:
+        raise UsageError(f"{text!r} is not a duration; expected {EXPECTED}{_or_nothing('; try ', remedy(text))}")
+    return duration
+
+
+def duration_or_none(text: str) -> timedelta | None:
+    """Read a duration of at most a year; None when the text is none."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return None
+    try:
+        total = sum(
+            (float(number) * unit for number, unit in zip(found.groups("0"), UNITS.values(), strict=True)), timedelta()
+        )
+    except OverflowError:
+        return None
+    return total if total <= LONGEST else None
+
+
+def remedy(text: str) -> str:
+    """What was probably meant, ready to paste; empty when nobody can tell."""
+    if text.lstrip().startswith("-"):
+        return "a duration is never negative"
+    if _DURATION.fullmatch(text):
+        return "at most a year (8760h)"
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return ""
+    number, unit = found[1], found[2].casefold()
+    if not unit:
+        return f"{number}ms or {number}s"
+    if unit in ("d", "day", "days"):
+        return f"{float(number) * _HOURS_A_DAY:g}h"
+    if unit == "us":
+        return f"{float(number) / 1000:g}ms"
+    known = _WORDS.get(unit) or (unit if unit in UNITS else nearest(unit, _WORDS))
+    return f"{number}{_WORDS.get(known, known)}" if known else ""
+
+
+def _or_nothing(lead: str, text: str) -> str:
+    return lead + text if text else ""

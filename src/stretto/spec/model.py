@@ -1,0 +1,181 @@
+"""A workflow file as read: frozen, and every name, path and expression still knows where it was written.
+
+Expressions are kept as text; the compiler reads them.
+"""
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import TypeAlias
+
+import msgspec
+
+from stretto.spec.contract_model import ContractSpec
+from stretto.spec.nodes import MapNode
+from stretto.spec.source import Located, Source, Span
+from stretto.types.budget import BudgetSpec
+from stretto.types.enums import Durability
+from stretto.types.errors import Code
+from stretto.types.json import Json, JsonObject
+
+
+class OnItemError(StrEnum):
+    """What a `for_each` does when one item fails."""
+
+    FAIL = "fail"
+    """The step fails."""
+    NULL = "null"
+    """The item's result is null and the others go on."""
+
+
+class ComponentKind(StrEnum):
+    """What may stand behind a step."""
+
+    PYTHON = "python"
+    MCP = "mcp"
+    OPENAI = "openai"
+    MEMORY = "memory"
+    REWARD = "reward"
+
+
+class LiteralSpec(msgspec.Struct, frozen=True):
+    """A constant where an expression could stand: ``{value: 5}``."""
+
+    value: Json
+    span: Span
+
+
+FieldSource: TypeAlias = Located[str] | LiteralSpec
+"""Where a field's value comes from: an expression (a plain path or CEL), or a constant."""
+
+
+class FieldMapping(msgspec.Struct, frozen=True):
+    """One entry of `input_mapping`, of `carry`, or of the workflow's `output`."""
+
+    field: Located[str]
+    source: FieldSource
+
+
+class AliasSpec(msgspec.Struct, frozen=True):
+    """One entry of `output_mapping`: a field of the step's output gets a path in the context."""
+
+    field: Located[str]
+    """A field of the output, or a path inside it."""
+    target: Located[str]
+    """The context path; never one of the given roots."""
+
+
+class MergeSpec(msgspec.Struct, frozen=True):
+    """One context path with several writers: the first of them that is not null gives its value."""
+
+    target: Located[str]
+    sources: tuple[Located[str], ...]
+
+
+class RetrySpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Full-jitter exponential backoff."""
+
+    attempts: int = 3
+    """The first one counted."""
+    base: timedelta = timedelta(milliseconds=100)
+    """Longest wait after the first failure; doubled after each further one."""
+    cap: timedelta = timedelta(seconds=10)
+    """Longest wait ever."""
+    on: tuple[Code, ...] = ()
+    """Errors to retry on; empty leaves it to what the error says of itself."""
+
+
+class FallbackSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What answers when a step failed: exactly one of the two is set."""
+
+    component: Located[str] | None = None
+    output: Located[JsonObject] | None = None
+
+
+class ResilienceSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """How a step copes with failure."""
+
+    timeout: timedelta | None = None
+    """For each attempt."""
+    retry: RetrySpec | None = None
+    fallback: FallbackSpec | None = None
+
+
+class RepeatSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A bounded loop."""
+
+    steps: tuple["StepSpec", ...]
+    carry: tuple[FieldMapping, ...] = ()
+    """What a round sees of the one before: name, and its value before the first."""
+    until: Located[str] | None = None
+    """Asked after each round; None runs all rounds."""
+    max_rounds: int
+
+
+class ForEachSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A step that is done once for each item of a list."""
+
+    over: Located[str]
+    """The list, as an expression."""
+    item: Located[str] | None = None
+    """Name of the item in the body, from the key `as`; None leaves ``item``."""
+    max_parallel: int | None = None
+    on_item_error: OnItemError = OnItemError.FAIL
+    steps: tuple["StepSpec", ...] = ()
+    """The body; empty when the step's own component or workflow is the body."""
+
+
+class StepSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One step. Exactly one of `component`, `workflow`, `repeat` and ``for_each.steps`` says what it does."""
+
+    span: Span
+    name: Located[str]
+    component: Located[str] | None = None
+    workflow: Located[str] | None = None
+    """Path of a workflow file, or name of a registered workflow."""
+    repeat: RepeatSpec | None = None
+    for_each: ForEachSpec | None = None
+    condition: Located[str] | None = None
+    input_mapping: tuple[FieldMapping, ...] | None = None
+    """None when the key is absent."""
+    output_mapping: tuple[AliasSpec, ...] = ()
+    merge: tuple[MergeSpec, ...] = ()
+    needs: tuple[Located[str], ...] = ()
+    resilience: ResilienceSpec = ResilienceSpec()
+    share: float | None = None
+    """Largest part of what is left of the budget that this step may spend, in (0, 1]."""
+
+
+class ComponentFile(msgspec.Struct, frozen=True):
+    """A Python file whose components can be used."""
+
+    path: Located[str]
+    """As written: relative to the workflow file."""
+
+
+class ComponentDecl(msgspec.Struct, frozen=True, kw_only=True):
+    """A component that is declared in the workflow file."""
+
+    name: Located[str]
+    kind: ComponentKind
+    options: MapNode
+    """Everything but `kind`; what may stand here, the kind knows."""
+
+
+class WorkflowSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole workflow file."""
+
+    source: Source
+    name: str
+    """From the file's name when the key is absent."""
+    version: str = "0.0.0"
+    description: str = ""
+    contract: ContractSpec | None = None
+    """Read from its own file when `contract` is a path; None without one, or when files were left unread."""
+    contract_path: Located[str] | None = None
+    components: tuple[ComponentFile | ComponentDecl, ...] = ()
+    memory: Located[str] | None = None
+    """Name of the component that provides ``memory.*``."""
+    budget: BudgetSpec = BudgetSpec()
+    durability: Durability = Durability.RUN
+    steps: tuple[StepSpec, ...]
+    output: tuple[FieldMapping, ...] = ()

@@ -1,0 +1,113 @@
+"""What may stand under a step's `resilience`: the tables, and how each becomes its model."""
+
+from typing import Final
+
+from stretto.spec.codes import SpecCode
+from stretto.spec.model import FallbackSpec, ResilienceSpec, RetrySpec
+from stretto.spec.nested import Items, ObjectValue
+from stretto.spec.records import Fields, Key, Record
+from stretto.spec.shapes import Choice, Duration, Whole
+from stretto.spec.texts import REFERENCE
+from stretto.types.errors import Code
+
+ATTEMPTS: Final = Key(
+    "attempts",
+    Whole(minimum=1),
+    means="how often to try, the first time counted",
+    example="attempts: 3",
+    also=("max_attempts", "retries", "times", "count"),
+)
+BASE: Final = Key(
+    "base",
+    Duration(may_be_zero=True),
+    means="longest wait after the first failure, doubled after each further one",
+    example="base: 100ms",
+    also=("backoff", "delay", "initial"),
+)
+CAP: Final = Key(
+    "cap", Duration(may_be_zero=True), means="longest wait ever", example="cap: 10s", also=("max_delay", "max")
+)
+ON: Final = Key(
+    "on",
+    Items(item=Choice(Code), what="error codes"),
+    means="errors to retry on; without it, what the error says of itself decides",
+    example="on: [unavailable]",
+    also=("codes", "errors"),
+)
+
+
+def _retry(fields: Fields) -> RetrySpec:
+    default = RetrySpec()
+    base, cap = fields.get(BASE), fields.get(CAP)
+    spec = RetrySpec(
+        attempts=fields.get(ATTEMPTS) or default.attempts,
+        base=default.base if base is None else base,
+        cap=default.cap if cap is None else cap,
+        on=fields.get(ON) or (),
+    )
+    if spec.base > spec.cap and BASE in fields:
+        fields.problem(BASE, SpecCode.CONFLICT, "`base` is longer than `cap`", expected="base no longer than cap")
+    return spec
+
+
+RETRY: Final = Record(
+    "retry",
+    means="how often, and after what waits, a failed call is made again",
+    keys=(ATTEMPTS, BASE, CAP, ON),
+    build=_retry,
+)
+
+FALLBACK_COMPONENT: Final = Key(
+    "component", REFERENCE, means="the component that is asked the same", example="component: faq-card"
+)
+FALLBACK_OUTPUT: Final = Key(
+    "output",
+    ObjectValue(),
+    means="a fixed output",
+    example='output: {text: "We call you back."}',
+    also=("value", "default"),
+)
+
+
+def _fallback(fields: Fields) -> FallbackSpec:
+    if FALLBACK_COMPONENT in fields and FALLBACK_OUTPUT in fields:
+        fields.problem(
+            FALLBACK_OUTPUT,
+            SpecCode.CONFLICT,
+            "a fallback has one answer, and `component` gives it already",
+            expected="`component` or `output`, not both",
+        )
+    return FallbackSpec(component=fields.get(FALLBACK_COMPONENT), output=fields.get(FALLBACK_OUTPUT))
+
+
+FALLBACK: Final = Record(
+    "fallback",
+    means="what answers when the step failed",
+    keys=(FALLBACK_COMPONENT, FALLBACK_OUTPUT),
+    build=_fallback,
+    rules={"maxProperties": 1},
+    may_be_empty=False,
+)
+
+TIMEOUT: Final = Key(
+    "timeout",
+    Duration(),
+    means="how long one attempt may take",
+    example="timeout: 800ms",
+    also=("deadline", "max_latency"),
+)
+RETRY_KEY: Final = Key("retry", RETRY, means=RETRY.means, example="retry: {attempts: 3}", also=("retries",))
+FALLBACK_KEY: Final = Key(
+    "fallback", FALLBACK, means=FALLBACK.means, example="fallback: {component: faq-card}", also=("on_error", "default")
+)
+
+RESILIENCE: Final = Record(
+    "resilience",
+    means="how the step copes with failure",
+    keys=(TIMEOUT, RETRY_KEY, FALLBACK_KEY),
+    build=lambda fields: ResilienceSpec(
+        timeout=fields.get(TIMEOUT), retry=fields.get(RETRY_KEY), fallback=fields.get(FALLBACK_KEY)
+    ),
+    later=dict.fromkeys(("breaker", "bulkhead", "hedge"), "remove it"),
+    may_be_empty=False,
+)

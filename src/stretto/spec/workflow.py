@@ -1,0 +1,117 @@
+"""Workflow files, read into a frozen model; everything wrong in one is told at once."""
+
+from pathlib import Path
+
+import msgspec
+
+from stretto.spec.codes import SpecCode
+from stretto.spec.contract import CONTRACT
+from stretto.spec.contract_model import ContractSpec
+from stretto.spec.model import (
+    AliasSpec,
+    ComponentDecl,
+    ComponentFile,
+    ComponentKind,
+    FallbackSpec,
+    FieldMapping,
+    FieldSource,
+    ForEachSpec,
+    LiteralSpec,
+    MergeSpec,
+    OnItemError,
+    RepeatSpec,
+    ResilienceSpec,
+    RetrySpec,
+    StepSpec,
+    WorkflowSpec,
+)
+from stretto.spec.nodes import quote
+from stretto.spec.read import read_mapping, read_source
+from stretto.spec.report import Report
+from stretto.spec.source import Located, Source
+from stretto.spec.suggest import nearest
+from stretto.spec.workflow_keys import WORKFLOW, refuse_newer
+from stretto.types.errors import Problem, SpecError
+
+
+def load_workflow(path: Path) -> WorkflowSpec:
+    """Read a workflow file, and the contract file that it names. Raises SpecError with every problem in both."""
+    return _parse(read_source(path), path.parent)
+
+
+def parse_workflow(text: str, *, name: str = "<text>", folder: Path | None = None) -> WorkflowSpec:
+    """Read a workflow from its text; `name` stands for the file in messages.
+
+    Files that it names are looked up in `folder`; None leaves them unread. Raises SpecError with every problem.
+    """
+    return _parse(Source(name, text), folder)
+
+
+def _parse(source: Source, folder: Path | None) -> WorkflowSpec:
+    report = Report()
+    top = read_mapping(source, WORKFLOW.name, report)
+    refuse_newer(top, report)
+    workflow = WORKFLOW.read(top, WORKFLOW.name, report)
+    if workflow is not None and folder is not None:
+        workflow = _with_files(workflow, folder, report)
+    report.raise_if_any()
+    assert workflow is not None
+    return workflow
+
+
+def _with_files(workflow: WorkflowSpec, folder: Path, report: Report) -> WorkflowSpec:
+    """Check that the files it names are there, and read its contract."""
+    for part in workflow.components:
+        if isinstance(part, ComponentFile) and not (folder / part.path.value).is_file():
+            report.add(_no_file(part.path, folder, "component file"))
+    if workflow.contract_path is None:
+        return workflow
+    return msgspec.structs.replace(workflow, contract=_contract(workflow.contract_path, folder, report))
+
+
+def _contract(path: Located[str], folder: Path, report: Report) -> ContractSpec | None:
+    if not (folder / path.value).is_file():
+        report.add(_no_file(path, folder, "contract file"))
+        return None
+    try:
+        source = read_source(folder / path.value)
+        return CONTRACT.read(read_mapping(source, CONTRACT.name, report), CONTRACT.name, report)
+    except SpecError as error:  # it cannot be read any further; what is wrong with the workflow is still told
+        for problem in error.problems:
+            report.add(problem)
+        return None
+
+
+def _no_file(path: Located[str], folder: Path, what: str) -> Problem:
+    looked_in = (folder / path.value).parent
+    beside = [entry.name for entry in looked_in.iterdir()] if looked_in.is_dir() else []
+    near = nearest(Path(path.value).name, sorted(beside))
+    return path.span.problem(
+        SpecCode.FILE_REFERENCE,
+        f"the {what} {quote(path.value)} is not there",
+        expected="a path relative to the folder of this file",
+        suggestion=str(Path(path.value).parent / near) if near else "",
+    )
+
+
+__all__ = [
+    "AliasSpec",
+    "ComponentDecl",
+    "ComponentFile",
+    "ComponentKind",
+    "ContractSpec",
+    "FallbackSpec",
+    "FieldMapping",
+    "FieldSource",
+    "ForEachSpec",
+    "LiteralSpec",
+    "MergeSpec",
+    "OnItemError",
+    "RepeatSpec",
+    "ResilienceSpec",
+    "RetrySpec",
+    "StepSpec",
+    "WorkflowSpec",
+    "load_workflow",
+    "parse_workflow",
+]
