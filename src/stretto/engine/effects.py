@@ -63,7 +63,7 @@ async def receive(state: RunState, effect: EffectRecord, encoded: bytes, *, conf
 
 def may_have_happened(error: ComponentError) -> bool:
     """Whether a write that failed so is in doubt."""
-    return error.rpc_code not in NOTHING_HAPPENED
+    return error.sent and error.rpc_code not in NOTHING_HAPPENED
 
 
 async def ask_whether_it_happened(op: CallOp, path: StepPath, request: Request) -> Response | None:

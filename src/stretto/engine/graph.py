@@ -91,6 +91,8 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
     if op.guard is not None and not _guard_holds(state, op, frame, path):
         state.keep(_structural(state, path, StepStatus.SKIPPED, state.loop.time()))
         return
+    if op.share is not None:
+        lane = Lane(lane.alarm, lane.budget.shared(op.share))
     if type(op) is CallOp:
         data = _mapped(state, op.inputs, frame, path)
         frame[op.slot] = await StepCall(state, op, data, path, lane).run()
@@ -188,12 +190,13 @@ class _MapRun:
     async def work(self, lane: Lane) -> None:
         """Take items one after the other until none is left."""
         op = self._op
+        tail = "/" if op.body.ops[0].name else ""  # a map over one component has no name below its own
         for index in self._todo:
             own = self._frame.copy()
             own[op.item_slot] = self._items[index]
             own[op.index_slot] = index
             try:
-                await run_block(self._state, op.body, own, f"{self._path}[{index}]/", lane)
+                await run_block(self._state, op.body, own, f"{self._path}[{index}]{tail}", lane)
             except StepFailed as failure:
                 if not op.null_on_error or failure.status is not RunStatus.FAILED:
                     raise
@@ -271,8 +274,6 @@ async def _run_sub(state: RunState, op: SubOp, frame: Frame, path: StepPath, lan
     data = _mapped(state, op.inputs, frame, path)
     _hold(state, path, f"the input of sub-workflow '{plan.name}'", plan.input_check, data)
     budget = lane.budget.child(plan.budget, started)
-    if op.share is not None:
-        budget = budget.child(op.share, started)
     own: Frame = [None] * plan.slots
     own[: len(frame[:4])] = [data, *frame[1:4]]
     await run_block(state, plan.body, own, f"{path}/", Lane(lane.alarm, budget))

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from stretto.plan.check import Check
+from stretto.plan.valuetype import DYN, ValueType
 from stretto.record.model import Manifest
 from stretto.types.budget import BudgetSpec
+from stretto.types.card import ANY_OBJECT
 from stretto.types.enums import Durability, Effect
 from stretto.types.errors import Code, ComponentError
 from stretto.types.ids import Digest
-from stretto.types.json import Json
+from stretto.types.json import Json, Schema
 from stretto.types.protocols import Component
 
 Frame: TypeAlias = list[Any]
@@ -65,6 +67,8 @@ class Op:
     guard_source: str = ""
     reads: frozenset[int] = frozenset()
     """Every slot it reads, guard included."""
+    share: float | None = None
+    """Largest part of what is left of the budget that it may spend, in (0, 1]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +154,6 @@ class SubOp(Op):
 
     plan: "Plan"
     inputs: tuple[tuple[str, Getter], ...]
-    share: BudgetSpec | None = None
 
 
 AnyOp: TypeAlias = CallOp | MapOp | LoopOp | SubOp
@@ -199,6 +202,8 @@ class Plan:
     output_check: Check | None
     output: tuple[tuple[str, Getter], ...]
     """Output field → where it is read."""
+    input_schema: Schema = field(default_factory=lambda: ANY_OBJECT)
+    output_type: ValueType = DYN
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     durability: Durability = Durability.RUN
     nested: dict[str, CallOp] = field(default_factory=dict)

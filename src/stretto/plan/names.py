@@ -1,17 +1,17 @@
 """What a path means inside a block: names bound to slots, resolved once at compile time.
 
 Four given roots, ``steps.<name>`` for every step, aliases that output mappings make, and in bodies the loop's own
-names. Reading a name twice written takes the last writer that wrote (`merge`, or an order given by ``needs``).
+names. A name with several writers (a `merge`, or an order given by ``needs``) reads the first that is not null.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from stretto.plan.expr.paths import Leaf, UnknownPath, path_getter
+from stretto.plan.expr import Leaf, UnknownPath, descend, path_getter
 from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Getter
-from stretto.plan.valuetype import DYN, Missing, ValueType, at, join, object_of
-from stretto.types.json import Json, PathPart, ValuePath
+from stretto.plan.valuetype import DYN, ValueType, join, object_of
+from stretto.types.json import Json, PathPart, ValuePath, render_path
 
 GIVEN_ROOTS: Final = ("input", "memory", "resources", "run")
 """Roots that the engine fills; no output mapping may target them."""
@@ -37,51 +37,25 @@ class _Name:
 
 
 class Names:
-    """The names that one block can read. A body has its own, which starts as its parent's."""
+    """The names that one block can read. A body has its own, which start as its parent's."""
 
     def __init__(self, parent: "Names | None" = None) -> None:
-        self._root: dict[str, _Name] = {} if parent is None else parent._copied()
+        self._root: dict[str, _Name] = {} if parent is None else parent.copied()
 
-    def _copied(self) -> dict[str, "_Name"]:
+    def copied(self) -> dict[str, "_Name"]:
+        """The tree, to be changed without changing this one."""
         return {part: _copy(name) for part, name in self._root.items()}
 
-    def bind(self, path: tuple[str, ...], binding: Binding) -> None:
-        """Add a writer of a name; the compiler has checked that it may."""
+    def bind(self, path: Sequence[str], writers: Iterable[Binding]) -> None:
+        """Say who writes a name, in the order in which they are asked; the compiler has checked that they may."""
         name = self._root.setdefault(path[0], _Name())
         for part in path[1:]:
             name = name.children.setdefault(part, _Name())
-        name.writers.append(binding)
+        name.writers = list(writers)
 
-    def rebind(self, path: tuple[str, ...], binding: Binding) -> None:
-        """Make this the only writer of a name: loop variables hide what stands outside."""
-        self._root[path[0]] = _Name()
-        self.bind(path, binding)
-
-    def writers(self, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], Binding]]:
-        """Who writes this very name, a parent of it, or something inside it."""
-        found = []
-        name: _Name | None = None
-        level = self._root
-        for depth, part in enumerate(path, 1):
-            name = level.get(part)
-            if name is None:
-                return found
-            found += [(path[:depth], binding) for binding in name.writers]
-            level = name.children
-        return found + [
-            (path + below, binding)
-            for child_name, child in level.items()
-            for below, binding in _all_writers((child_name,), child)
-        ]
-
-    def order_writers(self, path: tuple[str, ...], ordered: Iterable[Binding]) -> None:
-        """Fix the order in which a name's writers are asked: the first that wrote answers."""
-        name = self._root[path[0]]
-        for part in path[1:]:
-            name = name.children[part]
-        name.writers = list(ordered)
-
-    # PathScope
+    def hide(self, root: str) -> None:
+        """Forget what a root meant outside: a loop's own names stand in front of it."""
+        self._root.pop(root, None)
 
     def roots(self) -> frozenset[str]:
         """Names that a path may begin with."""
@@ -89,33 +63,43 @@ class Names:
 
     def lookup(self, path: ValuePath) -> Leaf:
         """How to read a path, its type, and the slots it touches. Raises UnknownPath."""
+        name, depth = self._find(path)
+        if not name.writers:
+            return _object_leaf(name)
+        return _first_of([_leaf(_inside(writer, path, depth)) for writer in name.writers])
+
+    def bindings(self, path: ValuePath) -> list[Binding]:
+        """The places that a path may be read from, in order. Raises UnknownPath, also for a parent of names."""
+        name, depth = self._find(path)
+        if not name.writers:
+            known = render_path(path)
+            raise UnknownPath(path, len(path) - 1, sorted(name.children), f"`{known}` is several values, not one")
+        return [_inside(writer, path, depth) for writer in name.writers]
+
+    def _find(self, path: ValuePath) -> tuple[_Name, int]:
+        """The deepest name on the path that is written, or the parent of names that the path ends at."""
         head = path[0]
         name = self._root.get(head) if isinstance(head, str) else None
         if name is None:
-            raise UnknownPath(tuple(path), 0, tuple(sorted(self._root)))
+            raise UnknownPath(path, 0, sorted(self._root), f"nothing here is called '{head}'")
         depth = 1
         while not name.writers and depth < len(path):
             part = path[depth]
             below = name.children.get(part) if isinstance(part, str) else None
             if below is None:
-                raise UnknownPath(tuple(path), depth, tuple(sorted(name.children)))
+                known = render_path(path[:depth])
+                raise UnknownPath(path, depth, sorted(name.children), f"`{known}` has no '{part}'")
             name, depth = below, depth + 1
-        if not name.writers:
-            return _object_leaf(name)
-        leaves = [_leaf(binding, tuple(path), depth) for binding in name.writers]
-        return leaves[0] if len(leaves) == 1 else _first_of(leaves)
+        return name, depth
 
 
 def given_names(input_type: ValueType, memory_type: ValueType, run_type: ValueType) -> Names:
     """The names that every workflow starts with."""
     names = Names()
-    for root, slot, kind in (
-        ("input", INPUT, input_type),
-        ("memory", MEMORY, memory_type),
-        ("resources", RESOURCES, DYN),
-        ("run", RUN, run_type),
-    ):
-        names.bind((root,), Binding(slot=slot, type=kind))
+    names.bind(("input",), [Binding(slot=INPUT, type=input_type)])
+    names.bind(("memory",), [Binding(slot=MEMORY, type=memory_type)])
+    names.bind(("resources",), [Binding(slot=RESOURCES)])
+    names.bind(("run",), [Binding(slot=RUN, type=run_type)])
     return names
 
 
@@ -123,24 +107,20 @@ def _copy(name: _Name) -> _Name:
     return _Name(list(name.writers), {part: _copy(child) for part, child in name.children.items()})
 
 
-def _all_writers(path: tuple[str, ...], name: _Name) -> list[tuple[tuple[str, ...], Binding]]:
-    below = [found for part, child in name.children.items() for found in _all_writers((*path, part), child)]
-    return [(path, binding) for binding in name.writers] + below
+def _inside(binding: Binding, path: ValuePath, depth: int) -> Binding:
+    """The place that the rest of a path leads to, from the name's own."""
+    kind = descend(binding.type, path, depth)
+    return replace(binding, path=(*binding.path, *path[depth:]), type=kind)
 
 
-def _leaf(binding: Binding, path: tuple[PathPart, ...], depth: int) -> Leaf:
-    """Read what follows the bound name inside the value that the slot holds."""
-    kind = binding.type
-    for place in range(depth, len(path)):
-        found = at(kind, path[place])
-        if isinstance(found, Missing):
-            raise UnknownPath(path, place, found.valid, found.reason)
-        kind = found
-    return Leaf(path_getter(binding.slot, binding.path + path[depth:]), kind, frozenset({binding.slot}))
+def _leaf(binding: Binding) -> Leaf:
+    return Leaf(path_getter(binding.slot, binding.path), binding.type, frozenset({binding.slot}))
 
 
-def _first_of(leaves: list[Leaf]) -> Leaf:
-    """The first writer that wrote."""
+def _first_of(leaves: Sequence[Leaf]) -> Leaf:
+    """Reads the first that is not null."""
+    if len(leaves) == 1:
+        return leaves[0]
     getters = tuple(leaf.get for leaf in leaves)
 
     def get(frame: Frame) -> Json:
@@ -153,25 +133,22 @@ def _first_of(leaves: list[Leaf]) -> Leaf:
     kind = leaves[0].type
     for leaf in leaves[1:]:
         kind = join(kind, leaf.type)
-    return Leaf(get, kind, frozenset().union(*(leaf.slots for leaf in leaves)))
+    return Leaf(get, kind, _slots(leaves))
 
 
 def _object_leaf(name: _Name) -> Leaf:
     """A parent of written names reads as an object of them."""
-    parts = {part: _first_of([_leaf(w, (part,), 1) for w in child.writers]) if child.writers else _object_leaf(child)
-             for part, child in name.children.items()}  # fmt: skip
+    parts = {
+        part: _first_of([_leaf(writer) for writer in child.writers]) if child.writers else _object_leaf(child)
+        for part, child in name.children.items()
+    }
     getters: tuple[tuple[str, Getter], ...] = tuple((part, leaf.get) for part, leaf in parts.items())
 
     def get(frame: Frame) -> Json:
         return {part: each(frame) for part, each in getters}
 
-    kind = object_of({part: leaf.type for part, leaf in parts.items()})
-    return Leaf(get, kind, frozenset().union(*(leaf.slots for leaf in parts.values())))
+    return Leaf(get, object_of({part: leaf.type for part, leaf in parts.items()}), _slots(parts.values()))
 
 
-def alias_path(target: str) -> tuple[str, ...] | None:
-    """A context path that an output mapping may write: names joined by dots; None when it is not one."""
-    parts = tuple(target.split("."))
-    return parts if all(part.isidentifier() for part in parts) else None
-
-
+def _slots(leaves: Iterable[Leaf]) -> frozenset[int]:
+    return frozenset().union(*(leaf.slots for leaf in leaves))

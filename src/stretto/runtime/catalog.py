@@ -27,5 +27,9 @@ class ComponentCatalog:
         """The same catalog with one component in place of its namesake: a trained policy, another version."""
         return ComponentCatalog({**self._components, component.card.name: component})
 
+    def over(self, outer: "ComponentCatalog") -> "ComponentCatalog":
+        """This catalog, and what only the outer one has."""
+        return ComponentCatalog({**{each.card.name: each for each in outer}, **self._components})
+
     def __iter__(self) -> Iterator[Component]:
         return iter(self._components.values())

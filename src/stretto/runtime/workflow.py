@@ -1,10 +1,9 @@
 """A loaded workflow: run it, run many, resume and replay, from async code or from a script."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from stretto.engine.engine import Engine, RunRequest
 from stretto.engine.history import History
@@ -16,6 +15,8 @@ from stretto.types.errors import InputError, UsageError
 from stretto.types.ids import RunId
 from stretto.types.json import Json
 from stretto.types.protocols import Component, Opens
+
+T = TypeVar("T")
 
 Compiler = Callable[[ComponentCatalog], Plan]
 """Compiles the workflow's file against a catalog."""
@@ -165,13 +166,15 @@ class Workflow:
         if self._opening is None:
             self._opening = asyncio.Lock()
         async with self._opening:
-            if self._is_open:
-                return
-            for component in self.plan.components.values():
-                if isinstance(component, Opens):
-                    await component.open()
-                    self._opened.append(component)
-            self._is_open = True
+            if not self._is_open:
+                await self._open_components()
+                self._is_open = True
+
+    async def _open_components(self) -> None:
+        for component in self.plan.components.values():
+            if isinstance(component, Opens):
+                await component.open()
+                self._opened.append(component)
 
     async def aclose(self) -> None:
         """Close the components and flush the store. The workflow may be used again."""
@@ -205,9 +208,8 @@ class Workflow:
     ) -> None:
         self.close()
 
-    def _sync(self, start: Callable[[], Any]) -> Any:
-        with suppress(RuntimeError):
-            asyncio.get_running_loop()
+    def _sync(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if _in_event_loop():
             raise UsageError("an event loop is running here: use `await workflow.run(...)`")
         if self._runner is None:
             self._runner = asyncio.Runner()
@@ -224,3 +226,11 @@ class Workflow:
 
     def _names(self) -> str:
         return ", ".join(self._catalog.names())
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -86,8 +86,14 @@ class Budget:
         work, final = _deadlines(spec, now)
         pool = self.pool
         if spec.retries is not None or spec.tokens is not None or spec.cost is not None:
-            pool = _CappedPool(self.pool, spec)
+            pool = _CappedPool(self.pool, Pool(_limit(spec.retries), _limit(spec.tokens), _limit(spec.cost)))
         return Budget(pool, _earlier(self.work_deadline, work), _earlier(self.final_deadline, final))
+
+    def shared(self, part: float) -> "Budget":
+        """At most this part, in (0, 1], of what is left now; spent from the same pool."""
+        left = self.pool
+        cap = Pool(left.retries * part, left.tokens * part, left.cost * part)
+        return Budget(_CappedPool(left, cap), self.work_deadline, self.final_deadline)
 
     def with_reserve(self) -> "Budget":
         """The same pool with the reserve unlocked: what a fallback may use."""
@@ -120,9 +126,9 @@ class _CappedPool(Pool):
 
     __slots__ = ("_cap", "_parent")
 
-    def __init__(self, parent: Pool, spec: BudgetSpec) -> None:
+    def __init__(self, parent: Pool, cap: Pool) -> None:
         self._parent = parent
-        self._cap = Pool(_limit(spec.retries), _limit(spec.tokens), _limit(spec.cost))
+        self._cap = cap
 
     @property  # a view, not storage: reads the smaller, writes both
     def retries(self) -> float:

@@ -1,0 +1,36 @@
+"""Every code that a problem found by the compiler may carry; files have `spec.*`, expressions `expr.*`."""
+
+from enum import StrEnum
+
+
+class PlanCode(StrEnum):
+    """Stable: tools and tests may rely on them."""
+
+    UNKNOWN_COMPONENT = "plan.unknown_component"
+    """No component of that name."""
+    VERSION = "plan.version"
+    """The component is there in another version."""
+    UNKNOWN_FIELD = "plan.unknown_field"
+    """The component, or its output, has no such field."""
+    MISSING_FIELD = "plan.missing_field"
+    """A field that the component or the contract requires is not mapped."""
+    TYPE = "plan.type"
+    """A value can never fit the place that it is mapped to."""
+    TWO_WRITERS = "plan.two_writers"
+    """Two steps write one path, or a path and its prefix, in no given order."""
+    UNKNOWN_STEP = "plan.unknown_step"
+    """`needs` names no step of the same scope."""
+    CYCLE = "plan.cycle"
+    """Steps wait for each other."""
+    UNREACHABLE = "plan.unreachable"
+    """A step that can never run."""
+    NOT_A_LIST = "plan.not_a_list"
+    """`for_each` over something else."""
+    FALLBACK = "plan.fallback"
+    """The fallback cannot answer in the step's place."""
+    CARRY = "plan.carry"
+    """A step writes a `carry` that the loop does not declare, or outside a loop."""
+    MEMORY = "plan.memory"
+    """`memory` names no memory component."""
+    SUB_WORKFLOW = "plan.sub_workflow"
+    """A sub-workflow cannot be used: not there, wrong itself, or part of itself."""

@@ -1,0 +1,629 @@
+"""Compile a workflow: everything that can be decided before a run is decided here, and told with its place.
+
+Walk: declare every step of a block (slots, names, types), compile each step against those names, order the block
+by what is read. Bodies of loops and maps are blocks inside, with names of their own.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import msgspec
+import orjson
+
+from stretto.plan.check import Check
+from stretto.plan.codes import PlanCode
+from stretto.plan.fields import Reader, compile_mapping
+from stretto.plan.flow import Writers, block_of, declared_order
+from stretto.plan.model import (
+    FIRST_FREE_SLOT,
+    MEMORY,
+    NO_RETRY,
+    RUN,
+    AnyOp,
+    Block,
+    CallOp,
+    Carry,
+    Fallback,
+    Getter,
+    LoopOp,
+    MapOp,
+    Plan,
+    Retry,
+    SubOp,
+)
+from stretto.plan.names import Binding, Names, given_names
+from stretto.plan.valuetype import (
+    BOOL,
+    DYN,
+    INT,
+    STRING,
+    Kind,
+    Missing,
+    ValueType,
+    array_of,
+    at,
+    from_schema,
+    join,
+    mismatch,
+    object_of,
+    render,
+)
+from stretto.record.canonical import canonical
+from stretto.record.model import Manifest
+from stretto.spec.model import AliasSpec, FallbackSpec, FieldMapping, OnItemError, RetrySpec, StepSpec, WorkflowSpec
+from stretto.spec.report import Report
+from stretto.spec.source import Located
+from stretto.spec.suggest import nearest
+from stretto.types.card import ANY_OBJECT, Card
+from stretto.types.enums import Scope
+from stretto.types.ids import Digest, digest_of
+from stretto.types.json import JsonObject, Schema
+from stretto.types.protocols import Catalog, Component
+
+DEFAULT_MAX_PARALLEL = 16
+"""Items of a `for_each` in flight when the file does not say: enough to hide latency, few enough for one server."""
+
+RUN_TYPE = object_of(
+    {
+        "id": STRING,
+        "workflow_run_id": STRING,
+        "tenant": STRING,
+        "labels": DYN,
+        "seed": INT,
+        "started_at_ms": INT,
+    }
+)
+"""What `run.*` reads; `engine` fills it."""
+
+SubWorkflows = Callable[[Located[str]], Plan | None]
+"""Finds and compiles a sub-workflow; None after reporting why it cannot."""
+
+
+def compile_workflow(spec: WorkflowSpec, catalog: Catalog, report: Report, subworkflows: SubWorkflows) -> Plan:
+    """Compile a workflow against a catalog. Raises SpecError with every problem found."""
+    plan = _Compiler(spec, catalog, report, subworkflows).compile()
+    report.raise_if_any()
+    return plan
+
+
+class _Compiler:
+    """One compilation. Slots are numbered across the whole workflow; a body's frame has the same places."""
+
+    def __init__(self, spec: WorkflowSpec, catalog: Catalog, report: Report, subworkflows: SubWorkflows) -> None:
+        self._spec = spec
+        self._catalog = catalog
+        self._report = report
+        self._subworkflows = subworkflows
+        self._reader = Reader(report)
+        self._slot_names = ["input", "memory", "resources", "run"]
+        self._components: dict[str, Component] = {}
+        self._subplans: dict[str, Plan] = {}
+        self._reads: set[int] = set()
+
+    def compile(self) -> Plan:
+        spec, contract = self._spec, self._spec.contract
+        input_schema = None if contract is None or contract.input is None else contract.input.schema
+        output_schema = None if contract is None or contract.output is None else contract.output.schema
+        memory = self._memory()
+        names = given_names(
+            DYN if input_schema is None else from_schema(input_schema),
+            DYN if memory is None else from_schema(memory.card.output),
+            RUN_TYPE,
+        )
+        body = self._block(spec.steps, names)
+        output, output_type = self._output(names, output_schema)
+        manifest = self._manifest()
+        return Plan(
+            name=spec.name,
+            version=spec.version,
+            manifest=manifest,
+            manifest_digest=digest_of(canonical(msgspec.to_builtins(manifest))),
+            body=body,
+            slots=len(self._slot_names),
+            slot_names=tuple(self._slot_names),
+            components=self._components,
+            input_check=None if input_schema is None else Check(input_schema),
+            input_schema=input_schema or ANY_OBJECT,
+            output_check=None if output_schema is None else Check(output_schema),
+            output=output,
+            output_type=output_type,
+            budget=spec.budget,
+            durability=spec.durability,
+            nested=self._nested(),
+            memory=self._memory_read(memory) if MEMORY in self._reads else None,
+            reads_run=RUN in self._reads,
+            reward_weights={} if contract is None else {term.name.value: term.weight for term in contract.reward},
+            notes=tuple(self._reader.notes),
+        )
+
+    # blocks
+
+    def _block(self, steps: Sequence[StepSpec], names: Names, carried: "_Carried | None" = None) -> Block:
+        """Compile the steps of one scope; their names are bound in `names`."""
+        writers = Writers(self._report)
+        needs = declared_order(steps, self._report)
+        slots: dict[str, int] = {}
+        for step in steps:
+            slots[step.name.value] = self._declare(step, names, writers, carried)
+        merged = frozenset(tuple(m.target.value.split(".")) for step in steps for m in step.merge)
+        writers.bind(names, needs, merged)
+        self._bind_merges(steps, names)
+        ops: list[AnyOp] = []
+        for step in steps:
+            op = self._step(step, slots[step.name.value], names)
+            if op is None:
+                return Block(ops=(), linear=True)  # reported: the plan is never used
+            ops.append(op)
+        for op in ops:
+            self._reads |= op.reads
+        return block_of(steps, ops, self._report)
+
+    def _declare(self, step: StepSpec, names: Names, writers: Writers, carried: "_Carried | None") -> int:
+        """Give a step its slot, and its output its names."""
+        name = step.name.value
+        slot = self._new_slot(f"steps.{name}")
+        kind = self._output_type(step)
+        if step.condition is not None:
+            kind = kind.or_null()
+        names.bind(("steps", name), [Binding(slot=slot, type=kind, step=name)])
+        for alias in step.output_mapping:
+            binding = self._alias(step, alias, slot, kind)
+            if binding is None:
+                continue
+            if alias.target.value.split(".")[0] == "carry":
+                self._write_carry(alias, binding, carried)
+            else:
+                writers.add(alias.target, binding)
+        return slot
+
+    def _alias(self, step: StepSpec, alias: AliasSpec, slot: int, kind: ValueType) -> Binding | None:
+        """The place inside a step's output that an alias stands for."""
+        path = tuple(alias.field.value.split("."))
+        for part in path:
+            found = at(kind, part)
+            if isinstance(found, Missing):
+                near = nearest(part, found.valid)
+                self._report.add(
+                    alias.field.span.problem(
+                        PlanCode.UNKNOWN_FIELD,
+                        f"the output of step '{step.name.value}' has no field '{alias.field.value}'",
+                        expected=f"one of {', '.join(sorted(found.valid)) or 'none: it has no fields'}",
+                        suggestion=near or "",
+                    )
+                )
+                return None
+            kind = found
+        return Binding(slot=slot, path=path, type=kind, step=step.name.value)
+
+    def _write_carry(self, alias: AliasSpec, binding: Binding, carried: "_Carried | None") -> None:
+        name = alias.target.value.removeprefix("carry.")
+        if carried is not None and name in carried.names:
+            carried.writers.setdefault(name, []).append(binding)
+            return
+        known = () if carried is None else carried.names
+        self._report.add(
+            alias.target.span.problem(
+                PlanCode.CARRY,
+                f"step '{binding.step}' writes '{alias.target.value}', which no loop around it carries",
+                expected=f"one of {', '.join(f'carry.{n}' for n in known)}" if known else "a step inside a repeat",
+                suggestion=f'carry: {{{name}: "input.{name}"}} in the repeat',
+            )
+        )
+
+    def _bind_merges(self, steps: Sequence[StepSpec], names: Names) -> None:
+        for step in steps:
+            for merge in step.merge:
+                bindings: list[Binding] = []
+                for source in merge.sources:
+                    read = self._reader.expression(source, names)
+                    if read is not None:
+                        bindings += names.bindings(tuple(source.value.split(".")))
+                if bindings:
+                    names.bind(tuple(merge.target.value.split(".")), bindings)
+
+    # types of outputs, known before a step is compiled
+
+    def _output_type(self, step: StepSpec) -> ValueType:
+        if step.repeat is not None:
+            last = {inner.name.value: self._output_type(inner).or_null() for inner in step.repeat.steps}
+            carry = {mapping.field.value: DYN for mapping in step.repeat.carry}
+            return object_of({"last": object_of(last), "rounds": INT, "done": BOOL, "carry": object_of(carry)})
+        if step.for_each is not None:
+            item = self._own_output_type(step)
+            if step.for_each.steps:
+                item = object_of({s.name.value: self._output_type(s).or_null() for s in step.for_each.steps})
+            if step.for_each.on_item_error is OnItemError.NULL:
+                item = item.or_null()
+            return object_of({"items": array_of(item)})
+        return self._own_output_type(step)
+
+    def _own_output_type(self, step: StepSpec) -> ValueType:
+        if step.component is not None:
+            component = self._catalog.find(step.component.value)
+            return DYN if component is None else from_schema(component.card.output)
+        if step.workflow is not None:
+            plan = self._subplan(step.workflow)
+            return DYN if plan is None else plan.output_type
+        return DYN
+
+    # steps
+
+    def _step(self, step: StepSpec, slot: int, names: Names) -> AnyOp | None:
+        """Compile one step; None when it cannot be, after reporting why."""
+        guard = None if step.condition is None else self._reader.condition(step.condition, names)
+        op: AnyOp | None
+        if step.repeat is not None:
+            op = self._loop(step, slot, names)
+        elif step.for_each is not None:
+            op = self._map(step, slot, names)
+        else:
+            op = self._own(step, slot, names)
+        if op is None or guard is None:
+            return op
+        source = "" if step.condition is None else step.condition.value
+        return replace(op, guard=guard.get, guard_source=source, reads=op.reads | guard.slots)
+
+    def _own(self, step: StepSpec, slot: int, names: Names) -> AnyOp | None:
+        """The call or sub-workflow that a step, or each item of its map, makes."""
+        if step.component is not None:
+            component = self._find(step.component)
+            return None if component is None else self._call(step, component, slot, names)
+        if step.workflow is not None:
+            plan = self._subplan(step.workflow)
+            return None if plan is None else self._sub(step, plan, slot, names)
+        return None
+
+    def _call(self, step: StepSpec, component: Component, slot: int, names: Names) -> CallOp:
+        card = component.card
+        whose = f"component '{card.name}'"
+        mapped = compile_mapping(self._reader, step.input_mapping or (), names, card.input, step.name.span, whose)
+        resilience = step.resilience
+        plain = self._plain_call(component, step.name.value, slot)
+        return replace(
+            plain,
+            inputs=mapped.getters,
+            input_check=None if mapped.proven else plain.input_check,
+            reads=mapped.slots,
+            timeout_s=_seconds(resilience.timeout),
+            retry=_retry(resilience.retry),
+            fallback=self._fallback(resilience.fallback, card, mapped.type, slot),
+            share=step.share,
+        )
+
+    def _plain_call(self, component: Component, name: str, slot: int) -> CallOp:
+        """A call of a component with nothing mapped: checked in full at run time."""
+        card = component.card
+        self._components[card.name] = component
+        return CallOp(
+            name=name,
+            slot=slot,
+            component=component,
+            component_name=card.name,
+            inputs=(),
+            input_check=_check(card.input),
+            output_check=_check(card.output),
+            action_field=card.action_field,
+            effect=card.effect_of(""),
+            per_run=card.scope is Scope.RUN,
+            sees_reference=card.kind == "reward",
+            calls_others="call" in card.capabilities,
+        )
+
+    def _fallback(self, spec: FallbackSpec | None, card: Card, built: ValueType, slot: int) -> Fallback | None:
+        if spec is None:
+            return None
+        if spec.component is not None:
+            component = self._find(spec.component)
+            if component is None:
+                return None
+            self._check_stand_in(spec.component, component.card, card, built)
+            return Fallback(op=self._plain_call(component, "fallback", slot))
+        if spec.output is None:
+            return None
+        violations = Check(card.output).violations(spec.output.value)
+        for violation in violations:
+            self._report.add(
+                spec.output.span.problem(
+                    PlanCode.FALLBACK,
+                    f"this output cannot stand for the output of '{card.name}': {violation}",
+                    expected=f"a value of the output schema of '{card.name}'",
+                )
+            )
+        return Fallback(output=orjson.dumps(spec.output.value))
+
+    def _check_stand_in(self, place: Located[str], stand_in: Card, card: Card, built: ValueType) -> None:
+        """A fallback component is asked what the step was asked, and must answer in its form."""
+        asked = mismatch(built, from_schema(stand_in.input))
+        answered = mismatch(from_schema(stand_in.output), from_schema(card.output))
+        for what, reason in (("be asked the same", asked), ("answer in the same form", answered)):
+            if reason is not None:
+                self._report.add(
+                    place.span.problem(
+                        PlanCode.FALLBACK,
+                        f"'{stand_in.name}' cannot stand in for '{card.name}': it cannot {what}: {reason}",
+                        expected=f"a component with the schemas of '{card.name}'",
+                    )
+                )
+
+    def _sub(self, step: StepSpec, plan: Plan, slot: int, names: Names) -> SubOp:
+        mapped = compile_mapping(
+            self._reader,
+            step.input_mapping or (),
+            names,
+            plan.input_schema,
+            step.name.span,
+            f"sub-workflow '{plan.name}'",
+        )
+        return SubOp(
+            name=step.name.value,
+            slot=slot,
+            plan=plan,
+            inputs=mapped.getters,
+            reads=mapped.slots,
+            share=step.share,
+        )
+
+    def _map(self, step: StepSpec, slot: int, names: Names) -> MapOp | None:
+        each = step.for_each
+        if each is None:
+            return None
+        over = self._reader.expression(each.over, names)
+        item_name = "item" if each.item is None else each.item.value
+        inner = Names(names)
+        kind = DYN if over is None else self._item_type(each.over, over.type)
+        item_slot, index_slot = self._new_slot(item_name), self._new_slot("index")
+        for name, its_slot, its_type in ((item_name, item_slot, kind), ("index", index_slot, INT)):
+            inner.hide(name)
+            inner.bind((name,), [Binding(slot=its_slot, type=its_type)])
+        first_own = item_slot
+        if each.steps:
+            body = self._block(each.steps, inner)
+            result = _object_getter([(op.name, op.slot) for op in body.ops])
+        else:
+            own_slot = self._new_slot(f"steps.{step.name.value}[]")
+            own = self._own(step, own_slot, inner)
+            if own is None:
+                return None
+            self._reads |= own.reads
+            body = Block(ops=(replace(own, name="", share=None),), linear=True)
+            result = _slot_getter(own_slot)
+        if over is None:
+            return None
+        return MapOp(
+            name=step.name.value,
+            slot=slot,
+            over=over.get,
+            over_source=each.over.value,
+            item_slot=item_slot,
+            index_slot=index_slot,
+            body=body,
+            result=result,
+            max_parallel=each.max_parallel or DEFAULT_MAX_PARALLEL,
+            null_on_error=each.on_item_error is OnItemError.NULL,
+            reads=over.slots | _outer_reads(body, first_own),
+            share=step.share,
+        )
+
+    def _item_type(self, place: Located[str], kind: ValueType) -> ValueType:
+        if kind.kind in (Kind.DYN, Kind.ARRAY):
+            return kind.item or DYN
+        self._report.add(
+            place.span.problem(
+                PlanCode.NOT_A_LIST,
+                f"for_each goes over `{place.value}`, which is {render(kind)}",
+                expected="a list",
+            )
+        )
+        return DYN
+
+    def _loop(self, step: StepSpec, slot: int, names: Names) -> LoopOp | None:
+        repeat = step.repeat
+        if repeat is None:
+            return None
+        inner = Names(names)
+        inner.hide("carry")
+        inner.hide("round")
+        starts = {mapping.field.value: self._reader.source(mapping, names) for mapping in repeat.carry}
+        first_own = round_slot = self._new_slot("round")
+        inner.bind(("round",), [Binding(slot=round_slot, type=INT)])
+        carried = _Carried({name: self._new_slot(f"carry.{name}") for name in starts})
+        for name, carry_slot in carried.names.items():
+            start = starts[name]
+            kind = DYN if start is None else join(start.type, self._written_type(repeat.steps, name, start.type))
+            inner.bind(("carry", name), [Binding(slot=carry_slot, type=kind)])
+        body = self._block(repeat.steps, inner, carried)
+        until = None if repeat.until is None else self._reader.expression(repeat.until, inner, expect=BOOL)
+        reads: frozenset[int] = frozenset().union(*(start.slots for start in starts.values() if start is not None))
+        until_reads = frozenset() if until is None else until.slots
+        self._reads |= until_reads | reads
+        carries = tuple(
+            Carry(
+                name=name,
+                slot=carried.names[name],
+                start=start.get,
+                next=_first_written(carried.writers.get(name, ())),
+            )
+            for name, start in starts.items()
+            if start is not None
+        )
+        return LoopOp(
+            name=step.name.value,
+            slot=slot,
+            body=body,
+            carries=carries,
+            round_slot=round_slot,
+            until=None if until is None else until.get,
+            until_source="" if repeat.until is None else repeat.until.value,
+            max_rounds=repeat.max_rounds,
+            results=tuple((op.name, op.slot) for op in body.ops),
+            reads=reads | frozenset(s for s in until_reads if s < first_own) | _outer_reads(body, first_own),
+            share=step.share,
+        )
+
+    def _written_type(self, steps: Sequence[StepSpec], carry: str, start: ValueType) -> ValueType:
+        """The type that a loop's steps write to a carry; that of its start when no step does."""
+        for step in steps:
+            for alias in step.output_mapping:
+                if alias.target.value == f"carry.{carry}":
+                    kind = self._output_type(step)
+                    for part in alias.field.value.split("."):
+                        found = at(kind, part)
+                        kind = DYN if isinstance(found, Missing) else found
+                    return kind
+        return start
+
+    # the workflow's ends
+
+    def _output(self, names: Names, schema: Schema | None) -> tuple[tuple[tuple[str, Getter], ...], ValueType]:
+        """The workflow's output: as mapped, or every step's output under its name."""
+        spec = self._spec
+        mappings = spec.output
+        if not mappings and schema is None:
+            mappings = tuple(
+                FieldMapping(step.name, Located(f"steps.{step.name.value}", step.name.span)) for step in spec.steps
+            )
+        at_end = spec.steps[-1].name.span
+        mapped = compile_mapping(self._reader, mappings, names, schema, at_end, f"the output of workflow '{spec.name}'")
+        self._reads |= mapped.slots
+        return mapped.getters, mapped.type if schema is None else from_schema(schema)
+
+    def _memory(self) -> Component | None:
+        place = self._spec.memory
+        if place is None:
+            return None
+        component = self._find(place)
+        if component is not None and component.card.kind != "memory":
+            self._report.add(
+                place.span.problem(
+                    PlanCode.MEMORY,
+                    f"'{place.value}' is of kind '{component.card.kind}' and cannot provide `memory`",
+                    expected="a component of kind memory",
+                )
+            )
+        return component
+
+    def _memory_read(self, component: Component | None) -> CallOp | None:
+        return None if component is None else self._plain_call(component, "$memory", MEMORY)
+
+    def _nested(self) -> dict[str, CallOp]:
+        """Calls that components may make themselves: every component of the catalog, if any of them calls others."""
+        if not any("call" in component.card.capabilities for component in self._components.values()):
+            return {}
+        found = {name: self._catalog.find(name) for name in self._catalog.names()}
+        return {
+            name: self._plain_call(component, name, FIRST_FREE_SLOT)
+            for name, component in found.items()
+            if component is not None
+        }
+
+    def _manifest(self) -> Manifest:
+        files = [self._spec.source.text]
+        if self._spec.contract is not None:
+            files.append(self._spec.contract.source.text)
+        files += [f"{name}@{plan.manifest_digest}" for name, plan in sorted(self._subplans.items())]
+        for plan in self._subplans.values():
+            self._components = {**plan.components, **self._components}
+        return Manifest(
+            workflow=self._spec.name,
+            version=self._spec.version,
+            plan=Digest(digest_of("\0".join(files).encode())),
+            components={
+                name: f"{component.card.version}@{component.card.digest}"
+                for name, component in sorted(self._components.items())
+            },
+        )
+
+    # finding things
+
+    def _new_slot(self, name: str) -> int:
+        self._slot_names.append(name)
+        return len(self._slot_names) - 1
+
+    def _subplan(self, place: Located[str]) -> Plan | None:
+        if place.value not in self._subplans:
+            plan = self._subworkflows(place)
+            if plan is None:
+                return None
+            self._subplans[place.value] = plan
+        return self._subplans[place.value]
+
+    def _find(self, place: Located[str]) -> Component | None:
+        """The component that a step names; None after reporting that there is none."""
+        component = self._catalog.find(place.value)
+        if component is not None:
+            return component
+        name, _, version = place.value.partition("@")
+        other = self._catalog.find(name)
+        names = list(self._catalog.names())
+        if other is not None:
+            self._report.add(
+                place.span.problem(
+                    PlanCode.VERSION,
+                    f"component '{name}' is there in version {other.card.version}, not {version}",
+                    expected=f"{name}@{other.card.version}",
+                    suggestion=f"{name}@{other.card.version}",
+                )
+            )
+            return None
+        near = nearest(name, names)
+        self._report.add(
+            place.span.problem(
+                PlanCode.UNKNOWN_COMPONENT,
+                f"there is no component '{name}'",
+                expected=f"one of {', '.join(names)}" if names else "a component: none is declared",
+                suggestion=near or ("" if names else "components: components.py"),
+            )
+        )
+        return None
+
+
+class _Carried:
+    """What a loop under compilation carries, and who writes it."""
+
+    def __init__(self, names: Mapping[str, int]) -> None:
+        self.names = names
+        self.writers: dict[str, list[Binding]] = {}
+
+
+def _outer_reads(body: Block, first_own: int) -> frozenset[int]:
+    """What a body reads from outside: slots that were there before its own."""
+    return frozenset(slot for op in body.ops for slot in op.reads if slot < first_own)
+
+
+def _first_written(writers: Sequence[Binding]) -> Getter | None:
+    if not writers:
+        return None
+    names = Names()
+    names.bind(("carry",), writers)
+    return names.lookup(("carry",)).get
+
+
+def _slot_getter(slot: int) -> Getter:
+    return lambda frame: frame[slot]
+
+
+def _object_getter(parts: Sequence[tuple[str, int]]) -> Getter:
+    def get(frame: list[object]) -> JsonObject:
+        return {name: frame[slot] for name, slot in parts}  # type: ignore[misc]  # slots hold JSON
+
+    return get
+
+
+def _check(schema: Schema) -> Check | None:
+    return None if schema == ANY_OBJECT else Check(schema)
+
+
+def _seconds(duration: timedelta | None) -> float | None:
+    return None if duration is None else duration.total_seconds()
+
+
+def _retry(spec: RetrySpec | None) -> Retry:
+    if spec is None:
+        return NO_RETRY
+    return Retry(
+        max_attempts=spec.attempts,
+        base_s=spec.base.total_seconds(),
+        cap_s=spec.cap.total_seconds(),
+        codes=frozenset(spec.on),
+    )

@@ -1,0 +1,108 @@
+"""From a path to a workflow that runs."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from stretto.components.declare import build_component
+from stretto.components.python import load_components
+from stretto.plan.codes import PlanCode
+from stretto.plan.compile import compile_workflow
+from stretto.plan.model import Plan
+from stretto.runtime.catalog import ComponentCatalog
+from stretto.runtime.workflow import Workflow
+from stretto.spec.model import ComponentDecl, ComponentFile, WorkflowSpec
+from stretto.spec.report import Report
+from stretto.spec.source import Located
+from stretto.spec.workflow import load_workflow
+from stretto.store.sqlite import Store
+from stretto.types.errors import SpecError
+from stretto.types.protocols import Component
+
+DEFAULT_STORE: Final = Path(".stretto/runs.db")
+"""Where runs are kept when nobody says otherwise: in the folder that the command was typed in."""
+
+STORE_VARIABLE: Final = "STRETTO_STORE"
+"""Environment variable that names another store."""
+
+DEFAULT_COMPONENTS: Final = "components.py"
+"""Read, when it lies beside a workflow file that names no components."""
+
+
+def load(path: str | Path, *, store: Store | str | Path | None = None) -> Workflow:
+    """Read, compile and check a workflow file; nothing is run.
+
+    `store` is a Store, or the path of one; by default `$STRETTO_STORE`, else `.stretto/runs.db`. Raises SpecError with
+    every problem found in the file, its contract, its components and its sub-workflows.
+    """
+    return Loader(Path(path)).workflow(store if isinstance(store, Store) else Store(store_path(store)))
+
+
+def store_path(store: str | Path | None = None) -> Path:
+    """The store that is meant when `store` is given, or not."""
+    return Path(store) if store is not None else Path(os.environ.get(STORE_VARIABLE) or DEFAULT_STORE)
+
+
+class Loader:
+    """One load: files are read once, sub-workflows compiled once."""
+
+    def __init__(self, path: Path, outer: tuple[Path, ...] = ()) -> None:
+        self._path = path
+        self._outer = outer
+        self._spec = load_workflow(path)
+        self._plans: dict[Path, Plan] = {}
+
+    def workflow(self, store: Store) -> Workflow:
+        """The workflow over a store."""
+        return Workflow(self.compile, self.catalog(), store)
+
+    def compile(self, catalog: ComponentCatalog) -> Plan:
+        """Compile the file against a catalog, which may hold replaced components."""
+        report = Report()
+        return compile_workflow(self._spec, catalog, report, lambda place: self._subworkflow(place, catalog, report))
+
+    def catalog(self) -> ComponentCatalog:
+        """Every component that the file declares or its component files define."""
+        found: dict[str, Component] = {}
+        for declared in self._declarations():
+            if isinstance(declared, ComponentFile):
+                found |= load_components(self._beside(declared.path.value))
+            else:
+                found[declared.name.value] = build_component(declared, folder=self._path.parent)
+        return ComponentCatalog(found)
+
+    def _declarations(self) -> tuple[ComponentFile | ComponentDecl, ...]:
+        spec: WorkflowSpec = self._spec
+        if spec.components or not self._beside(DEFAULT_COMPONENTS).is_file():
+            return spec.components
+        start = Located(DEFAULT_COMPONENTS, spec.steps[0].span)
+        return (ComponentFile(start),)
+
+    def _beside(self, name: str) -> Path:
+        return self._path.parent / name
+
+    def _subworkflow(self, place: Located[str], catalog: ComponentCatalog, report: Report) -> Plan | None:
+        """Compile the workflow that a step names; its own components come before those of the outer one."""
+        path = self._beside(place.value).resolve()
+        chain = (*self._outer, self._path.resolve())
+        if path in chain:
+            names = " → ".join(each.name for each in (*chain[chain.index(path) :], path))
+            report.add(
+                place.span.problem(
+                    PlanCode.SUB_WORKFLOW,
+                    f"workflow '{place.value}' is part of itself: {names}",
+                    expected="workflows that end",
+                    suggestion="use repeat with max_rounds for a loop",
+                )
+            )
+            return None
+        if path not in self._plans:
+            try:
+                inner = Loader(path, chain)
+                own = inner.catalog()
+                self._plans[path] = inner.compile(own.over(catalog))
+            except SpecError as error:
+                for problem in error.problems:
+                    report.add(problem)
+                return None
+        return self._plans[path]
