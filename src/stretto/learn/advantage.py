@@ -1,0 +1,97 @@
+"""How much better a run went than its group: the advantage, from rewards alone, without a critic.
+
+Shape letters: R runs.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from stretto.types.errors import UsageError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+STD_EPSILON: Final = 1e-6
+"""Added to the standard deviation, so that a group of nearly equal rewards is not blown up; verl and slime use it."""
+
+
+class Scale(StrEnum):
+    """What a centred reward is divided by."""
+
+    STD = "std"
+    """The group's standard deviation: GRPO."""
+    BATCH = "batch"
+    """The standard deviation over all runs of the batch, after centring: REINFORCE++-baseline. One step size for
+    easy and hard tasks alike, where a group of four gives a poor estimate of its own spread."""
+    NONE = "none"
+    """Nothing: Dr. GRPO, which does not weigh a task by how steady its rewards are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advantages:
+    """Advantages, and what the groups were like."""
+
+    values_R: Floats
+    groups: int
+    singletons: int
+    """Groups of one run: nothing to compare with, so their advantage is 0."""
+    flat: int
+    """Groups of several runs that all had the same reward: nothing to tell apart."""
+
+
+def group_advantages(rewards_R: Floats, groups_R: Ints, scale: Scale = Scale.STD) -> Advantages:
+    """Compare each reward with those of its group.
+
+    GRPO (Shao et al. 2024, arXiv:2402.03300, section 4.1.2): A = (r - mean) / (std + 1e-6), std unbiased (n - 1).
+    Dr. GRPO (Liu et al. 2025, arXiv:2503.20783, section 3.2): A = r - mean. REINFORCE++-baseline (Hu et al. 2025,
+    arXiv:2501.03262): A = (r - mean) / std over the batch. A group of one has advantage 0, never its raw reward:
+    that would push towards whatever was done, good or bad.
+
+    Unknown rewards must have been left out: a NaN here is an error.
+    """
+    if rewards_R.shape != groups_R.shape or rewards_R.ndim != 1:
+        raise UsageError(f"rewards {rewards_R.shape} and groups {groups_R.shape} must be two vectors of one length")
+    if not np.isfinite(rewards_R).all():
+        raise UsageError("rewards hold NaN or infinity; leave out runs whose reward is unknown")
+    _, group_R = np.unique(groups_R, return_inverse=True)
+    sizes = np.bincount(group_R)
+    centred_R = rewards_R - _group_means(rewards_R, group_R, sizes)
+    return Advantages(
+        values_R=_scaled(np.where(sizes[group_R] > 1, centred_R, 0.0), group_R, sizes, scale),
+        groups=len(sizes),
+        singletons=int(np.sum(sizes == 1)),
+        flat=int(np.sum((sizes > 1) & (_ranges(rewards_R, group_R, len(sizes)) == 0.0))),
+    )
+
+
+def _scaled(centred_R: Floats, group_R: Ints, sizes: Ints, scale: Scale) -> Floats:
+    match scale:
+        case Scale.NONE:
+            return centred_R
+        case Scale.BATCH:
+            return centred_R / (centred_R.std() + STD_EPSILON) if len(centred_R) else centred_R
+        case Scale.STD:
+            spread = np.sqrt(np.bincount(group_R, centred_R**2, len(sizes)) / np.maximum(sizes - 1, 1))
+            return centred_R / (spread[group_R] + STD_EPSILON)
+    assert_never(scale)
+
+
+def _group_means(values_R: Floats, group_R: Ints, sizes: Ints) -> Floats:
+    """Each run's group mean; exact for equal values, so that a flat group centres to 0 and not to rounding noise."""
+    first = np.zeros(len(sizes))
+    first[group_R] = values_R
+    shifted = np.bincount(group_R, values_R - first[group_R], len(sizes)) / sizes
+    means: Floats = (first + shifted)[group_R]
+    return means
+
+
+def _ranges(values_R: Floats, group_R: Ints, groups: int) -> Floats:
+    low, high = np.full(groups, np.inf), np.full(groups, -np.inf)
+    np.minimum.at(low, group_R, values_R)
+    np.maximum.at(high, group_R, values_R)
+    ranges: Floats = high - low
+    return ranges

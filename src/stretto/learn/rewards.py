@@ -1,0 +1,55 @@
+"""A run's reward as it was known at some time: the sealed one, or what annotations have made of it since."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from stretto.record.model import Annotation, Run
+from stretto.types.errors import LearningError
+from stretto.types.json import Json
+from stretto.types.learning import Reward, total_reward
+
+REWARD: Final = "reward"
+"""Annotation of a run's whole reward. ``reward.<term>`` is that of one term; the total follows with its weight."""
+
+
+def reward_as_of(run: Run, annotations: Iterable[Annotation] = (), as_of_ns: int | None = None) -> float | None:
+    """The run's reward as known at `as_of_ns` (UTC, nanoseconds; None is now); None when it is unknown.
+
+    The latest annotation of a name counts; a null value makes what it names unknown. Raises LearningError for a
+    value that is no number.
+    """
+    latest = _latest(run, annotations, as_of_ns)
+    if REWARD in latest:
+        return _number(run, REWARD, latest[REWARD])
+    terms = {reward.name: reward for reward in run.rewards}
+    changed = {name.removeprefix(f"{REWARD}."): value for name, value in latest.items() if name != REWARD}
+    if not changed:
+        return run.reward
+    for name, value in changed.items():
+        number = _number(run, f"{REWARD}.{name}", value)
+        known = terms.get(name)
+        terms[name] = Reward(name=name, value=number) if known is None else msgspec.structs.replace(known, value=number)
+    return total_reward(tuple(terms.values()))
+
+
+def _latest(run: Run, annotations: Iterable[Annotation], as_of_ns: int | None) -> dict[str, Json]:
+    latest: dict[str, Annotation] = {}
+    for note in annotations:
+        about_reward = note.name == REWARD or note.name.startswith(f"{REWARD}.")
+        if not about_reward or note.run_id != run.id or note.path:
+            continue
+        if as_of_ns is not None and note.at_ns > as_of_ns:
+            continue
+        if note.name not in latest or note.at_ns >= latest[note.name].at_ns:
+            latest[note.name] = note
+    return {name: note.value for name, note in latest.items()}
+
+
+def _number(run: Run, name: str, value: Json) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise LearningError(f"annotation '{name}' of run {run.id} is {value!r}; expected a number, or null for unknown")
+    return float(value)

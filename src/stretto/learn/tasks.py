@@ -1,0 +1,84 @@
+"""Tasks to train on, and the runs that an update asks for: pure functions of the options, so nothing is remembered."""
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+
+import msgspec
+import numpy as np
+
+from stretto.learn.options import TrainOptions
+from stretto.record.canonical import canonical
+from stretto.types.errors import UsageError
+from stretto.types.ids import Digest, digest_of
+from stretto.types.json import Json, JsonObject
+
+TRAIN = "train"
+"""The label ``purpose`` of a training's runs."""
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to be good at: an input, and what only rewards may see of it."""
+
+    name: str
+    """The label ``task``: runs of one name are compared with each other."""
+    input: JsonObject
+    reference: Json = None
+    """Gold answers, shown to steps of kind ``reward`` only."""
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Further labels of its runs, such as ``split``."""
+
+
+class RolloutRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One run that training asks for."""
+
+    task: Task
+    seed: int
+    labels: Mapping[str, str]
+    """All labels of the run: the task's own, and ``task``, ``group``, ``purpose``."""
+
+
+def check_tasks(tasks: Sequence[Task], options: TrainOptions) -> None:
+    """Raise UsageError unless the tasks are named apart and enough for an update."""
+    names = [task.name for task in tasks]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if "" in names or repeated:
+        raise UsageError(f"tasks must have different names, none empty; repeated: {repeated}")
+    if len(tasks) < options.tasks_per_update:
+        raise UsageError(
+            f"tasks_per_update is {options.tasks_per_update}, but there are {len(tasks)} tasks; give more tasks, or "
+            f"set tasks_per_update to {max(len(tasks), 1)} or fewer"
+        )
+
+
+def requests_of(tasks: Sequence[Task], options: TrainOptions, update: int) -> list[RolloutRequest]:
+    """The runs of one update (1 for the first): the next tasks of a shuffled deck, `group_size` runs of each.
+
+    Order and seeds depend on the options' seed and the update only: a resumed training asks for the same runs.
+    """
+    first = (update - 1) * options.tasks_per_update
+    places = range(first, first + options.tasks_per_update)
+    decks = {deck: _deck(options.seed, deck, len(tasks)) for deck in {place // len(tasks) for place in places}}
+    requests: list[RolloutRequest] = []
+    for place in places:
+        deck, card = divmod(place, len(tasks))
+        task = tasks[decks[deck][card]]
+        labels = {**task.labels, "task": task.name, "group": f"{update}/{task.name}", "purpose": TRAIN}
+        seeds = [_run_seed(options.seed, place, sample) for sample in range(options.group_size)]
+        requests += [RolloutRequest(task=task, seed=seed, labels=labels) for seed in seeds]
+    return requests
+
+
+def tasks_digest(tasks: Sequence[Task]) -> Digest:
+    """Of all that a task says, in order: a training resumes on the tasks that it began with."""
+    return digest_of(canonical(msgspec.to_builtins(list(tasks))))
+
+
+def _deck(seed: int, deck: int, tasks: int) -> list[int]:
+    order: list[int] = np.random.default_rng([seed, deck]).permutation(tasks).tolist()
+    return order
+
+
+def _run_seed(seed: int, place: int, sample: int) -> int:
+    """Another for every run of a training; 63 bits, so that it is a JSON integer."""
+    key = f"{seed}/{place}/{sample}".encode()
+    return int.from_bytes(blake2b(key, digest_size=8).digest(), "little") >> 1

@@ -1,0 +1,121 @@
+"""Training: roll out, read the runs back, update, keep; again, until all updates are made.
+
+Learning knows no runtime: it is given a function that makes runs and one that reads them.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from stretto.components.policy import SoftmaxPolicy
+from stretto.learn.options import TrainOptions
+from stretto.learn.samples import Recorded, collect
+from stretto.learn.state import Progress, TrainFolder, check_resumable
+from stretto.learn.tasks import RolloutRequest, Task, check_tasks, requests_of, tasks_digest
+from stretto.learn.update import Learner, UpdateReport
+from stretto.types.errors import LearningError, UsageError
+from stretto.types.ids import RunId
+
+Rollout = Callable[[SoftmaxPolicy, Sequence[RolloutRequest]], Awaitable[Sequence[RunId]]]
+"""Makes the runs with this policy in the workflow; returns their ids in the order asked for, failed runs too."""
+
+Read = Callable[[Sequence[RunId]], Awaitable[Sequence[Recorded]]]
+"""Reads sealed runs and their annotations back from the store."""
+
+OnUpdate = Callable[[UpdateReport], None]
+
+
+class TrainResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a training came to."""
+
+    policy: SoftmaxPolicy
+    """With the last weights."""
+    checkpoint: Path
+    """Of the last weights."""
+    reports: tuple[UpdateReport, ...]
+
+
+async def train(
+    policy: SoftmaxPolicy,
+    tasks: Sequence[Task],
+    *,
+    rollout: Rollout,
+    read: Read,
+    folder: Path,
+    options: TrainOptions | None = None,
+    resume: bool = False,
+    on_update: OnUpdate | None = None,
+) -> TrainResult:
+    """Improve a policy from its own recorded runs.
+
+    Everything is kept in `folder` after each update. With `resume` a training goes on from there and comes to the
+    same numbers as one that was never interrupted, given runs that depend on their seeds only; `updates` may be
+    raised. Cancelling is safe at any moment: what was begun of an update is made again.
+
+    Raises UsageError when the folder holds a training and `resume` is not set, or holds another one;
+    PolicyMismatchError or LearningError when the runs cannot be learnt from.
+    """
+    options = options or TrainOptions()
+    check_tasks(tasks, options)
+    if not policy.options.sample:
+        raise UsageError(
+            f"policy '{policy.name}' takes the likeliest alternative and explores nothing; set sample: true"
+        )
+    kept = TrainFolder(folder)
+    start = policy.with_weights(str(kept.save_weights(policy.weights)))
+    learner = Learner(start, options)
+    progress = Progress(
+        start=start.weights_digest, weights=start.weights_digest, tasks=tasks_digest(tasks), options=options
+    )
+    if kept.begun:
+        progress = _resumed(kept, learner, progress, resume=resume)
+    while progress.update < options.updates:
+        progress = await _one_update(policy, tasks, rollout, read, kept, learner, progress)
+        if on_update is not None:
+            on_update(progress.reports[-1])
+    checkpoint = kept.checkpoint(progress.weights)
+    return TrainResult(policy=policy.with_weights(str(checkpoint)), checkpoint=checkpoint, reports=progress.reports)
+
+
+def _resumed(kept: TrainFolder, learner: Learner, fresh: Progress, *, resume: bool) -> Progress:
+    """Set the learner to where the training in the folder stands."""
+    progress, moments = kept.load()
+    if not resume:
+        raise UsageError(
+            f"{kept.folder} holds a training already, {progress.update} updates long; resume it, or train in another "
+            "folder"
+        )
+    check_resumable(progress, fresh.options, fresh.tasks, fresh.start, kept.folder)
+    learner.adam.restore(moments)
+    learner.dense_FA = learner.start.with_weights(str(kept.checkpoint(progress.weights))).weights.dense_FA.copy()
+    return msgspec.structs.replace(progress, options=fresh.options)
+
+
+async def _one_update(
+    policy: SoftmaxPolicy,
+    tasks: Sequence[Task],
+    rollout: Rollout,
+    read: Read,
+    kept: TrainFolder,
+    learner: Learner,
+    progress: Progress,
+) -> Progress:
+    number = progress.update + 1
+    acting = policy.with_weights(str(kept.checkpoint(progress.weights)))
+    ids = await rollout(acting, requests_of(tasks, progress.options, number))
+    report = learner.learn(collect(await _read_back(read, ids), acting), number)
+    progress = msgspec.structs.replace(progress, weights=report.weights, reports=(*progress.reports, report))
+    kept.save(progress, learner)
+    return progress
+
+
+async def _read_back(read: Read, ids: Sequence[RunId]) -> list[Recorded]:
+    """The runs in the order asked for, whatever order the store gives: sums of floats depend on it."""
+    recorded = {item.run.id: item for item in await read(ids)}
+    lost = [run_id for run_id in ids if run_id not in recorded]
+    if lost:
+        raise LearningError(
+            f"{len(lost)} of {len(ids)} runs are not in the store, the first is {lost[0]}; is it the same?"
+        )
+    return [recorded[run_id] for run_id in ids]

@@ -1,0 +1,163 @@
+"""One update: an update's samples, some passes of gradient steps over them, new weights, and what happened.
+
+Shape letters: B decisions, F features, C features that occur in these samples, A alternatives, R runs.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+import numpy as np
+from scipy import sparse
+
+from stretto.components.policy import SoftmaxPolicy
+from stretto.components.policy_weights import PolicyWeights
+from stretto.learn.advantage import Advantages, group_advantages
+from stretto.learn.matrix import compact
+from stretto.learn.objective import Choices, Floats, Ints, Value
+from stretto.learn.optimizer import Adam
+from stretto.learn.options import TrainOptions
+from stretto.learn.samples import Exclusion, Samples, logprobs_of
+from stretto.types.errors import LearningError
+from stretto.types.ids import Digest
+
+
+class UpdateReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What one update learnt from and what it did. Holds no times: a resumed training reports the same numbers."""
+
+    update: int
+    """1 for the first."""
+    runs: int
+    decisions: int
+    groups: int
+    singleton_groups: int
+    """Groups of one usable run: no comparison, no gradient."""
+    flat_groups: int
+    """Groups whose runs all had the same reward."""
+    excluded: Mapping[Exclusion, int]
+    """Runs and decisions left out, by reason."""
+    refused: tuple[str, ...]
+    """What was dropped from which run, in words."""
+    reward_mean: float
+    """Of the runs that the acting weights made, before this update."""
+    surrogate: float
+    """The next four: over all decisions, after the update."""
+    entropy: float
+    kl_start: float
+    kl_behaviour: float
+    clip_fraction: float
+    """The next two: means over the update's steps."""
+    grad_norm: float
+    acted: Digest
+    """Weights that made the runs."""
+    weights: Digest
+    """Weights after the update."""
+
+
+class Learner:
+    """Weights in training: start, present, and the optimiser's moments."""
+
+    def __init__(self, start: SoftmaxPolicy, options: TrainOptions) -> None:
+        self.start = start
+        self.options = options
+        self.dense_FA: Floats = start.weights.dense_FA.copy()
+        self.adam = Adam(len(self.dense_FA), len(start.spec.alternatives), options.learning_rate)
+
+    @property
+    def weights(self) -> PolicyWeights:
+        """The present weights; a copy."""
+        return PolicyWeights.from_dense(self.start.spec, self.dense_FA)
+
+    def learn(self, samples: Samples, update: int) -> UpdateReport:
+        """Move the weights by one update's samples. Raises LearningError when there is nothing to learn from."""
+        if samples.decisions == 0:
+            raise LearningError(_nothing(samples, update))
+        acted = self.weights.digest
+        advantages = group_advantages(samples.rewards_R, samples.group_R, self.options.advantage)
+        choices = _choices(samples, advantages.values_R[samples.run_B], logprobs_of(samples, self.start))
+        columns_C, features_BC = compact(samples.features_BF)
+        steps = [
+            self._step(features_BC[batch], columns_C, _part(choices, batch))
+            for batch in _batches(samples.decisions, self.options, update)
+        ]
+        after = self.options.objective(self._logits(features_BC, columns_C), choices)
+        return _report(update, samples, advantages, after, steps, (acted, self.weights.digest))
+
+    def _logits(self, features_BC: sparse.csr_array, columns_C: Ints) -> Floats:
+        logits_BA: Floats = features_BC @ self.dense_FA[columns_C] + np.array(self.start.spec.prior)
+        return logits_BA / self.start.options.temperature
+
+    def _step(self, features_BC: sparse.csr_array, columns_C: Ints, choices: Choices) -> tuple[float, float]:
+        """One step of the optimiser; returns the clip fraction and the gradient's norm at the point left."""
+        value = self.options.objective(self._logits(features_BC, columns_C), choices)
+        touched = np.unique(features_BC.indices)
+        grad_CA: Floats = features_BC.T @ (value.grad_BA / self.start.options.temperature)
+        self.adam.step(self.dense_FA, columns_C[touched], grad_CA[touched])
+        return value.clip_fraction, float(np.linalg.norm(grad_CA))
+
+
+def _choices(samples: Samples, advantages_B: Floats, start_BA: Floats) -> Choices:
+    return Choices(
+        available_BA=samples.available_BA,
+        chosen_B=samples.chosen_B,
+        behaviour_B=samples.behaviour_B,
+        advantages_B=advantages_B,
+        start_BA=start_BA,
+    )
+
+
+def _part(choices: Choices, batch: Ints) -> Choices:
+    return Choices(
+        available_BA=choices.available_BA[batch],
+        chosen_B=choices.chosen_B[batch],
+        behaviour_B=choices.behaviour_B[batch],
+        advantages_B=choices.advantages_B[batch],
+        start_BA=choices.start_BA[batch],
+    )
+
+
+def _batches(decisions: int, options: TrainOptions, update: int) -> Iterator[Ints]:
+    """Indices of each minibatch of each epoch; a draw depends on seed, update and epoch only."""
+    for epoch in range(options.epochs):
+        order = np.arange(decisions)
+        if options.minibatches > 1:
+            order = np.random.default_rng([options.seed, update, epoch]).permutation(decisions)
+        yield from (batch for batch in np.array_split(order, options.minibatches) if len(batch))
+
+
+def _report(
+    update: int,
+    samples: Samples,
+    advantages: Advantages,
+    after: Value,
+    steps: list[tuple[float, float]],
+    digests: tuple[Digest, Digest],
+) -> UpdateReport:
+    clip_fraction, grad_norm = np.mean(steps, axis=0).tolist()
+    return UpdateReport(
+        update=update,
+        runs=len(samples.runs),
+        decisions=samples.decisions,
+        groups=advantages.groups,
+        singleton_groups=advantages.singletons,
+        flat_groups=advantages.flat,
+        excluded=samples.excluded,
+        refused=samples.refused,
+        reward_mean=float(samples.rewards_R.mean()),
+        surrogate=after.surrogate,
+        entropy=after.entropy,
+        kl_start=after.kl_start,
+        kl_behaviour=after.kl_behaviour,
+        clip_fraction=clip_fraction,
+        grad_norm=grad_norm,
+        acted=digests[0],
+        weights=digests[1],
+    )
+
+
+def _nothing(samples: Samples, update: int) -> str:
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in samples.excluded.items()) or "no runs came back"
+    refused = "".join(f"\n  {line}" for line in samples.refused)
+    return (
+        f"update {update} has no decision to learn from ({reasons}). Look at one of its runs with "
+        f"`stretto runs show`; a run needs the label task, a known reward, and a sampled choice{refused}"
+    )

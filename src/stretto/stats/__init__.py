@@ -1,0 +1,1 @@
+"""Statistics on plain arrays: intervals by resampling. Knows nothing of runs."""

@@ -1,0 +1,270 @@
+"""Training end to end on toy worlds: it learns, it is repeatable, and it resumes as if never stopped."""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from stretto.components.policy import SoftmaxPolicy
+from stretto.learn.advantage import Scale
+from stretto.learn.options import TrainOptions
+from stretto.learn.samples import Exclusion, Recorded
+from stretto.learn.tasks import RolloutRequest, Task
+from stretto.learn.train import TrainResult, train
+from stretto.learn.update import UpdateReport
+from stretto.types.enums import RunStatus
+from stretto.types.errors import LearningError, PolicyMismatchError, StoreError, UsageError
+from stretto.types.ids import RunId
+from tests.unit.learn.worlds import World
+
+INTENTS = ("track", "cancel", "refund", "exchange")
+SAYINGS = ("where is my parcel", "stop the order", "money back please", "swap it for a blue one")
+TASKS = [
+    Task(name=f"t{i}", input={"words": f"{SAYINGS[i % 4]} number {i}", "state": {"vip": i % 3 == 0}}) for i in range(16)
+]
+
+
+def right(task: Task, chosen: list[str]) -> float:
+    """1 when every choice is the one that the words ask for."""
+    want = INTENTS[int(task.name[1:]) % 4]
+    return sum(name == want for name in chosen) / len(chosen)
+
+
+def policy_of(**options: Any) -> SoftmaxPolicy:
+    return SoftmaxPolicy("planner", INTENTS, **{"text_scale": 1.0, **options})
+
+
+OPTIONS = TrainOptions(updates=12, tasks_per_update=8, group_size=4)
+
+
+async def go(folder: Path, world: World, options: TrainOptions = OPTIONS, **more: Any) -> TrainResult:
+    return await train(
+        more.pop("policy", policy_of()),
+        TASKS,
+        rollout=world.rollout,
+        read=world.read,
+        folder=folder,
+        options=options,
+        **more,
+    )
+
+
+async def optimum_share(policy: SoftmaxPolicy, world: World) -> float:
+    """Mean reward of the likeliest choices, of 1."""
+    greedy = policy.with_sampling(False)
+    requests = [RolloutRequest(task=task, seed=0, labels={"task": task.name}) for task in TASKS]
+    ids = await world.rollout(greedy, requests)
+    return float(np.mean([world.runs[i].reward for i in ids]))
+
+
+@pytest.mark.parametrize("advantage", list(Scale))
+async def test_a_contextual_bandit_is_learnt_to_95_percent_of_its_optimum(tmp_path: Path, advantage: Scale) -> None:
+    world = World(right)
+    options = msgspec.structs.replace(OPTIONS, advantage=advantage)
+    result = await go(tmp_path, world, options)
+    assert await optimum_share(policy_of(), world) <= 0.5
+    assert await optimum_share(result.policy, world) >= 0.95
+    assert result.reports[-1].reward_mean > 0.75 > 0.4 > result.reports[0].reward_mean
+
+
+async def test_several_rounds_with_one_reward_at_the_end_are_learnt(tmp_path: Path) -> None:
+    world = World(right, rounds=4)
+    result = await go(tmp_path, world, msgspec.structs.replace(OPTIONS, updates=20))
+    assert await optimum_share(result.policy, world) >= 0.95
+
+
+async def test_training_twice_gives_the_same_numbers(tmp_path: Path) -> None:
+    first = await go(tmp_path / "a", World(right))
+    again = await go(tmp_path / "b", World(right))
+    assert first.reports == again.reports
+    assert first.checkpoint.read_bytes() == again.checkpoint.read_bytes()
+    assert first.reports != (await go(tmp_path / "c", World(right), msgspec.structs.replace(OPTIONS, seed=1))).reports
+
+
+@pytest.mark.parametrize("minibatches", [1, 3])
+@pytest.mark.parametrize("stop_after", [1, 5, 11])
+async def test_a_stopped_training_resumes_as_if_never_stopped(
+    tmp_path: Path, stop_after: int, minibatches: int
+) -> None:
+    options = msgspec.structs.replace(OPTIONS, minibatches=minibatches)
+    straight = await go(tmp_path / "straight", World(right), options)
+
+    def stop(report: UpdateReport) -> None:
+        if report.update == stop_after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await go(tmp_path / "stopped", World(right), options, on_update=stop)
+    resumed = await go(tmp_path / "stopped", World(right), options, resume=True)
+    assert resumed.reports == straight.reports
+    assert resumed.checkpoint.read_bytes() == straight.checkpoint.read_bytes()
+
+
+async def test_cancelling_in_the_middle_of_an_update_loses_that_update_only(tmp_path: Path) -> None:
+    straight = await go(tmp_path / "straight", World(right))
+    world = World(right)
+    asked = 0
+
+    async def rollout(policy: SoftmaxPolicy, requests: Sequence[RolloutRequest]) -> list[RunId]:
+        nonlocal asked
+        asked += 1
+        if asked == 4:
+            await world.rollout(policy, requests[:5])
+            raise asyncio.CancelledError
+        return await world.rollout(policy, requests)
+
+    with pytest.raises(asyncio.CancelledError):
+        await train(policy_of(), TASKS, rollout=rollout, read=world.read, folder=tmp_path / "cut", options=OPTIONS)
+    resumed = await go(tmp_path / "cut", World(right), resume=True)
+    assert resumed.reports == straight.reports
+
+
+async def test_a_finished_training_can_be_made_longer_and_equals_a_long_one(tmp_path: Path) -> None:
+    long = await go(tmp_path / "long", World(right))
+    await go(tmp_path / "short", World(right), msgspec.structs.replace(OPTIONS, updates=4))
+    longer = await go(tmp_path / "short", World(right), resume=True)
+    assert longer.reports == long.reports
+    again = await go(tmp_path / "short", World(right), resume=True)
+    assert again.reports == long.reports
+
+
+async def test_each_update_reports_what_it_did(tmp_path: Path) -> None:
+    seen: list[UpdateReport] = []
+    result = await go(tmp_path, World(right), on_update=seen.append)
+    assert tuple(seen) == result.reports
+    assert [report.update for report in seen] == list(range(1, 13))
+    assert all((r.runs, r.decisions, r.groups, r.singleton_groups, r.excluded) == (32, 32, 8, 0, {}) for r in seen)
+    assert all(before.weights == after.acted for before, after in pairwise(seen))
+    assert seen[0].acted == policy_of().weights_digest
+    assert seen[-1].weights == result.policy.weights_digest
+    assert result.checkpoint.name == f"{seen[-1].weights}.safetensors"
+    assert seen[0].entropy > seen[-1].entropy > 0.0
+    assert 0.0 < seen[0].kl_start < seen[-1].kl_start
+    assert all(0.0 <= r.clip_fraction < 1.0 and r.grad_norm > 0.0 and r.kl_behaviour >= 0.0 for r in seen)
+    assert len(list((tmp_path / "weights").iterdir())) == 13
+
+
+async def test_a_strong_pull_to_the_start_keeps_the_policy_near_it(tmp_path: Path) -> None:
+    free = await go(tmp_path / "free", World(right), msgspec.structs.replace(OPTIONS, kl=0.0))
+    held = await go(tmp_path / "held", World(right), msgspec.structs.replace(OPTIONS, kl=5.0))
+    assert held.reports[-1].kl_start < 0.3 * free.reports[-1].kl_start
+
+
+async def test_failed_runs_and_unknown_rewards_neither_stop_nor_bend_an_update(tmp_path: Path) -> None:
+    class Shaky(World):
+        async def read(self, ids: Sequence[RunId]) -> list[Recorded]:
+            recorded = await super().read(ids)
+            for i, item in enumerate(recorded):
+                if i % 8 == 0:
+                    item.run.status, item.run.reward = RunStatus.FAILED, 1000.0
+                elif i % 8 == 1:
+                    item.run.reward, item.run.rewards = None, ()
+            return recorded
+
+    world = Shaky(right)
+    result = await go(tmp_path, world, msgspec.structs.replace(OPTIONS, updates=16))
+    assert result.reports[0].excluded == {Exclusion.NOT_SUCCEEDED: 4, Exclusion.REWARD_UNKNOWN: 4}
+    assert result.reports[0].runs == 24
+    assert all(report.reward_mean <= 1.0 for report in result.reports)
+    assert await optimum_share(result.policy, world) >= 0.95
+
+
+async def test_singleton_groups_are_reported(tmp_path: Path) -> None:
+    class Lonely(World):
+        async def read(self, ids: Sequence[RunId]) -> list[Recorded]:
+            recorded = await super().read(ids)
+            for item in recorded:
+                if item.run.labels["task"] in ("t0", "t1", "t2", "t3") and item.run.seed % 2:
+                    item.run.reward = None
+            return recorded
+
+    result = await go(
+        tmp_path, Lonely(right), msgspec.structs.replace(OPTIONS, tasks_per_update=16, group_size=2, updates=1)
+    )
+    assert result.reports[0].singleton_groups > 0
+
+
+async def test_an_update_with_nothing_to_learn_from_says_why(tmp_path: Path) -> None:
+    with pytest.raises(LearningError, match=r"update 1 has no decision to learn from \(reward_unknown: 32\)"):
+        await go(tmp_path, World(lambda task, chosen: None))
+
+
+async def test_runs_that_another_policy_made_are_an_error(tmp_path: Path) -> None:
+    world = World(right)
+    stranger = policy_of(temperature=3.0, prior={"track": 1.0})
+
+    async def rollout(policy: SoftmaxPolicy, requests: Sequence[RolloutRequest]) -> list[RunId]:
+        return await world.rollout(stranger, requests)
+
+    with pytest.raises(PolicyMismatchError):
+        await train(policy_of(), TASKS, rollout=rollout, read=world.read, folder=tmp_path, options=OPTIONS)
+
+
+async def test_runs_missing_from_the_store_are_an_error(tmp_path: Path) -> None:
+    world = World(right)
+
+    async def read(ids: Sequence[RunId]) -> list[Recorded]:
+        return (await world.read(ids))[:-2]
+
+    with pytest.raises(LearningError, match="2 of 32 runs are not in the store, the first is run-1"):
+        await train(policy_of(), TASKS, rollout=world.rollout, read=read, folder=tmp_path, options=OPTIONS)
+
+
+async def test_a_policy_that_explores_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="explores nothing; set sample: true"):
+        await go(tmp_path, World(right), policy=policy_of(sample=False))
+
+
+async def test_a_folder_with_a_training_is_not_overwritten(tmp_path: Path) -> None:
+    await go(tmp_path, World(right), msgspec.structs.replace(OPTIONS, updates=2))
+    with pytest.raises(UsageError, match="holds a training already, 2 updates long; resume it, or train in another"):
+        await go(tmp_path, World(right))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"options": msgspec.structs.replace(OPTIONS, entropy=0.5)}, "options were"),
+        ({"tasks": TASKS[::-1]}, "tasks were"),
+    ],
+)
+async def test_another_training_is_not_resumed(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
+    world = World(right)
+    await go(tmp_path, world, msgspec.structs.replace(OPTIONS, updates=1))
+    given = {"tasks": TASKS, "options": OPTIONS, **changed}
+    tasks = given.pop("tasks")
+    with pytest.raises(UsageError, match=f"cannot be resumed: {message}"):
+        await train(policy_of(), tasks, rollout=world.rollout, read=world.read, folder=tmp_path, resume=True, **given)
+
+
+async def test_another_start_is_not_resumed(tmp_path: Path) -> None:
+    first = await go(tmp_path / "a", World(right), msgspec.structs.replace(OPTIONS, updates=1))
+    await go(tmp_path / "b", World(right), msgspec.structs.replace(OPTIONS, updates=1))
+    with pytest.raises(UsageError, match="the weights to start from were"):
+        await go(tmp_path / "b", World(right), policy=first.policy, resume=True)
+
+
+async def test_a_damaged_state_is_a_store_error(tmp_path: Path) -> None:
+    await go(tmp_path, World(right), msgspec.structs.replace(OPTIONS, updates=1))
+    state = tmp_path / "state.safetensors"
+    state.write_bytes(state.read_bytes()[:-1])
+    with pytest.raises(StoreError, match="not a whole safetensors file"):
+        await go(tmp_path, World(right), resume=True)
+    checkpoint = next((tmp_path / "weights").iterdir())
+    state.write_bytes(checkpoint.read_bytes())
+    with pytest.raises(StoreError, match="not the state of a training"):
+        await go(tmp_path, World(right), resume=True)
+
+
+async def test_a_training_goes_on_from_trained_weights(tmp_path: Path) -> None:
+    world = World(right)
+    first = await go(tmp_path / "a", world)
+    second = await go(tmp_path / "b", world, msgspec.structs.replace(OPTIONS, updates=2), policy=first.policy)
+    assert second.reports[0].acted == first.policy.weights_digest
+    assert second.reports[0].kl_start < 0.3 * first.reports[-1].kl_start
+    assert second.reports[0].reward_mean > 0.75
