@@ -149,12 +149,10 @@ class _Compiler:
         merged = frozenset(tuple(m.target.value.split(".")) for step in steps for m in step.merge)
         writers.bind(names, needs, merged)
         self._bind_merges(steps, names)
-        ops: list[AnyOp] = []
-        for step in steps:
-            op = self._step(step, slots[step.name.value], names)
-            if op is None:
-                return Block(ops=(), linear=True)  # reported: the plan is never used
-            ops.append(op)
+        compiled = [self._step(step, slots[step.name.value], names) for step in steps]
+        ops = [op for op in compiled if op is not None]
+        if len(ops) < len(steps):
+            return Block(ops=(), linear=True)  # reported: the plan is never used
         for op in ops:
             self._reads |= op.reads
         return block_of(steps, ops, self._report)

@@ -1,0 +1,62 @@
+"""The components of the data cases."""
+
+import asyncio
+from typing import Any, TypedDict
+
+import stretto
+
+
+class Number(TypedDict):
+    n: int
+
+
+class Text(TypedDict):
+    text: str
+
+
+@stretto.component(name="llm-planner-v2")
+async def plan(user_query: str, history: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    return {"action_plan": [{"type": "api_call", "spec": {"query": user_query, "seen": len(history or [])}}]}
+
+
+@stretto.component(name="api-executor")
+async def execute(api_spec: dict[str, Any]) -> dict[str, Any]:
+    return {"done": api_spec}
+
+
+@stretto.component(version="1.0.0")
+async def add(n: int, by: int = 1) -> Number:
+    return {"n": n + by}
+
+
+@stretto.component
+async def say(text: str) -> Text:
+    return {"text": text}
+
+
+@stretto.component
+async def answer(value: Any) -> dict[str, Any]:
+    """Gives back whatever it is given, as its whole output."""
+    return value  # type: ignore[no-any-return]  # the cases give what must be refused
+
+
+@stretto.component
+async def odd(n: int) -> dict[str, Any]:
+    """Returns what is not JSON, by number."""
+    return {"value": [float("nan"), float("inf"), "\ud800", 2**64, {1: 2}, object(), "x" * 50_000_000][n]}
+
+
+@stretto.component
+async def wrong(n: int) -> Number:
+    return {"n": "not a number"}  # type: ignore[typeddict-item]  # the mistake under test
+
+
+@stretto.component
+async def crash(n: int) -> Number:
+    raise RuntimeError(f"no luck with {n}")
+
+
+@stretto.component
+async def hang(n: int) -> Number:
+    await asyncio.Event().wait()
+    return {"n": n}

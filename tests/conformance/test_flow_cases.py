@@ -1,0 +1,67 @@
+"""Runs the data cases of `flow/`: what the compiler finds, and what a run says of bad input and bad components."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+import stretto
+from stretto.record.model import decoded
+from stretto.types.errors import InputError, SpecError
+
+CASES_DIR = Path(__file__).parent / "flow"
+
+
+def _cases(name: str) -> list[Any]:
+    cases = YAML(typ="safe", pure=True).load(CASES_DIR / name)
+    return [pytest.param(case, id=case["name"]) for case in cases]
+
+
+def _write(case: dict[str, Any], folder: Path) -> Path:
+    shutil.copy(CASES_DIR / "components.py", folder / "components.py")
+    for name, content in case["files"].items():
+        (folder / name).write_text(content)
+    return folder / next(iter(case["files"]))
+
+
+def _load(case: dict[str, Any], folder: Path) -> stretto.Workflow:
+    return stretto.load(_write(case, folder), store=folder / "runs.db")
+
+
+@pytest.mark.parametrize("case", _cases("flow.yaml"))
+def test_the_compiler_says_what_the_case_expects(case: dict[str, Any], tmp_path: Path) -> None:
+    expected = case["expect"].get("problems", [])
+    try:
+        _load(case, tmp_path)
+    except SpecError as error:
+        found, shown = error.problems, str(error)
+    else:
+        found, shown = (), ""
+    assert [problem.code for problem in found] == [problem["code"] for problem in expected], shown
+    for problem, wanted in zip(found, expected, strict=True):
+        text = str(problem)
+        assert Path(problem.file).name == wanted.get("file", "workflow.yaml"), text
+        assert problem.line == wanted.get("line", problem.line), text
+        assert problem.column == wanted.get("column", problem.column), text
+        assert [part for part in wanted.get("contains", []) if part not in text] == [], text
+
+
+@pytest.mark.parametrize("case", _cases("run.yaml"))
+def test_a_run_says_what_the_case_expects(case: dict[str, Any], tmp_path: Path) -> None:
+    expect = case["expect"]
+    with _load(case, tmp_path) as workflow:
+        if "input" in expect:
+            with pytest.raises(InputError) as caught:
+                workflow.run_sync(case["input"])
+            assert sorted(violation.pointer for violation in caught.value.violations) == expect["input"]
+            assert list(workflow.store.list()) == []
+            return
+        run = workflow.run_sync(case["input"])
+    assert run.status == expect["status"], run.error
+    assert run.reason == expect.get("reason", run.reason)
+    message = "" if run.error is None else f"{run.error.message} {run.error.violations}"
+    assert [part for part in expect.get("error", []) if part not in message] == [], message
+    if "output" in expect:
+        assert decoded(run.output) == expect["output"]
