@@ -4,7 +4,7 @@ from stretto.components.python.component import PerRunPythonComponent, PythonCom
 from stretto.components.python.context import Context
 from stretto.components.python.decorator import component, component_of
 from stretto.components.python.loading import load_components
-from stretto.components.python.threads import THREADS
+from stretto.components.threads import THREADS
 
 __all__ = [
     "THREADS",

@@ -9,6 +9,7 @@ from stretto.components.python.options import DEFAULT_EFFECT, Effects, Options, 
 from stretto.components.python.place import refuse
 from stretto.types.enums import Scope
 from stretto.types.errors import UsageError
+from stretto.types.protocols import Component
 
 MARK: Final = "__stretto_component__"
 """Attribute of a decorated function or class that holds its component."""
@@ -97,10 +98,10 @@ def _component(target: Any, options: Options) -> PythonComponent:
     )
 
 
-def component_of(target: object) -> PythonComponent | None:
+def component_of(target: object) -> Component | None:
     """The component that a decorated function or class declares, or None; a subclass does not inherit it."""
     try:
-        found = vars(target).get(MARK)
+        found: Component | None = vars(target).get(MARK)
     except TypeError:  # it has no attributes at all
         return None
-    return found if isinstance(found, PythonComponent) else None
+    return found

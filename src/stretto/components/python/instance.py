@@ -8,7 +8,7 @@ from stretto.components.python.invoke import Confirm, Invoke, confirmer, invoker
 from stretto.components.python.place import home_of
 from stretto.components.python.raised import component_error
 from stretto.components.python.signature import Function, Signature
-from stretto.components.python.threads import THREADS
+from stretto.components.threads import THREADS
 from stretto.types.errors import InDoubtError, StrettoError
 from stretto.types.messages import Request, Response
 

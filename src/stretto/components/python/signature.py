@@ -51,6 +51,10 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
             arguments[self.context] = context
         return arguments
 
+    def own_fields(self, fields: JsonObject) -> JsonObject:
+        """Those of the fields that the function takes."""
+        return fields if self.takes_any else {name: value for name, value in fields.items() if name in self.names}
+
     def as_output(self, value: object) -> object:
         """The value as a component's output: an object as it is, anything else under ``result``."""
         if self.wraps is None:

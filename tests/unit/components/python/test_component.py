@@ -20,7 +20,7 @@ from stretto.types.messages import Response, Usage
 
 def made(target: Any) -> PythonComponent:
     found = component_of(target)
-    assert found is not None
+    assert isinstance(found, PythonComponent)
     return found
 
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from stretto.components.python.threads import Threads
+from stretto.components.threads import Threads
 from stretto.types.errors import Code, ComponentError
 
 colour: contextvars.ContextVar[str] = contextvars.ContextVar("colour")

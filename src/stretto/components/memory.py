@@ -1,0 +1,122 @@
+"""Kind ``memory``: what was learnt from earlier runs, by how recent it is.
+
+As a step it remembers and recalls; named by a workflow's `memory`, it gives the root ``memory.recent`` at the start of
+every run.
+"""
+
+from pathlib import Path
+from typing import Final, cast
+
+import orjson
+
+from stretto.components.memory_store import MemoryStore, ProcessStore, Shelf, SqliteStore
+from stretto.components.names import NAME_RULE, is_component_name
+from stretto.components.threads import THREADS
+from stretto.types.card import Card
+from stretto.types.enums import Effect
+from stretto.types.errors import UsageError
+from stretto.types.ids import digest_of
+from stretto.types.json import JsonObject, Schema
+from stretto.types.messages import Request, Response
+
+REMEMBER: Final = "remember"
+"""Input field with the value to keep, and the action of keeping it."""
+
+RECALL: Final = "recall"
+
+DEFAULT_LIMIT: Final = 20
+"""Values told when a request does not say how many: about what a prompt has room for."""
+
+DEFAULT_KEEP: Final = 1000
+"""Values kept of one tenant and scope; older ones are forgotten."""
+
+
+class MemoryCard(Card, frozen=True, kw_only=True):
+    """A card whose action follows from the request: with something to remember it writes, otherwise it reads."""
+
+    def action_of(self, request_input: JsonObject) -> str:
+        """``remember`` or ``recall``; a null is nothing to remember, since a skipped step's output reads as null."""
+        return RECALL if request_input.get(REMEMBER) is None else REMEMBER
+
+
+class RecencyMemory:
+    """Keeps values and tells the latest, oldest first: input ``{remember?, limit?}``, output ``{recent}``.
+
+    Tenants never see each other's values. `by` names a label of the run (``session``, ``customer``) that keeps them
+    apart further. With `path` it is a file that outlives the process. A value is kept once for each step of a run,
+    however often it is sent. Raises UsageError for limits that cannot work.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        keep: int = DEFAULT_KEEP,
+        by: str = "",
+        path: str | Path | None = None,
+        version: str = "0.0.0",
+        description: str = "",
+    ) -> None:
+        if not is_component_name(name):
+            raise UsageError(f"'{name}' cannot be the name of a component; expected {NAME_RULE}")
+        if not 1 <= limit <= keep:
+            raise UsageError(f"memory '{name}': limit is {limit} and keep is {keep}; expected 1 <= limit <= keep")
+        self._limit = limit
+        self._by = by
+        self._store: MemoryStore = ProcessStore(keep) if path is None else SqliteStore(Path(path), name, keep)
+        self._blocks = path is not None
+        self.card = MemoryCard(
+            name=name,
+            version=version,
+            kind="memory",
+            digest=digest_of(orjson.dumps(["recency", name, limit, keep, by])),
+            input=_input_schema(limit, keep),
+            output=_OUTPUT,
+            effects={REMEMBER: Effect.WRITE, RECALL: Effect.READ},
+            action_field=REMEMBER,
+            idempotent=True,
+            description=description,
+        )
+
+    async def __call__(self, request: Request) -> Response:
+        if not self._blocks:
+            return Response(output=self._answer(request))
+        output, queue_ms = await THREADS.run(self.card.name, lambda: self._answer(request))
+        return Response(output=output, queue_ms=queue_ms)
+
+    async def open(self) -> None:
+        """Nothing to do: the file is opened when it is first needed."""
+
+    async def close(self) -> None:
+        """Close the file."""
+        self._store.close()
+
+    def _answer(self, request: Request) -> JsonObject:
+        run = request.call.run
+        shelf = Shelf(run.tenant, run.labels.get(self._by, "") if self._by else "")
+        value = request.input.get(REMEMBER)
+        if value is not None:
+            self._store.add(shelf, request.call.effect_key, value)
+        limit = cast("int", request.input.get("limit", self._limit))
+        return {"recent": list(self._store.recent(shelf, limit))}
+
+
+_OUTPUT: Final[Schema] = {
+    "type": "object",
+    "properties": {"recent": {"type": "array"}},
+    "required": ["recent"],
+    "additionalProperties": False,
+}
+
+
+def _input_schema(limit: int, keep: int) -> Schema:
+    return {
+        "type": "object",
+        "properties": {
+            REMEMBER: {"description": "what to keep; null keeps nothing"},
+            "limit": {"type": "integer", "minimum": 0, "maximum": keep, "default": limit},
+        },
+        "required": [],
+        "additionalProperties": False,
+    }
