@@ -67,6 +67,17 @@ def duration_or_none(text: str) -> timedelta | None:
     return total if total <= LONGEST else None
 
 
+def render(duration: timedelta) -> str:
+    """Write a duration the way people do; what is below a microsecond is lost."""
+    left, parts = duration, []
+    for unit, length in UNITS.items():
+        count: float = left // length if unit != "ms" else left / length
+        if count:
+            parts.append(f"{count:g}{unit}")
+        left -= int(count) * length
+    return "".join(parts) or "0s"
+
+
 def remedy(text: str) -> str:
     """What was probably meant, ready to paste; empty when nobody can tell."""
     if text.lstrip().startswith("-"):

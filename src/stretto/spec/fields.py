@@ -155,7 +155,7 @@ def _check_says_something(schema: JsonObject, node: MapNode, name: str, report: 
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
         message = f"`{name}` is always an object, and this schema wants {quote(str(kind))}"
         report.add(node.span.problem(SpecCode.SCHEMA, message, expected="type: object"))
-    if not set(schema) - {"type", "$schema", "$id", "$comment", "title", "description", "examples", "default"}:
+    elif not set(schema) - {"type", "$schema", "$id", "$comment", "title", "description", "examples", "default"}:
         message = f"the schema of `{name}` takes every object, so nothing would be checked"
         report.add(
             node.span.problem(

@@ -44,7 +44,7 @@ def read_mapping(source: Source, what: str, report: Report) -> MapNode:
     """
     if len(source.text) > MAX_BYTES:
         raise SpecError([_too_large(source.name)])
-    read = json_tree if source.name.endswith(".json") else yaml_tree
+    read = json_tree if source.name.lower().endswith(".json") else yaml_tree
     root = read(source, report)
     if not isinstance(root, MapNode):
         report.fail(_no_mapping(root, source, what))

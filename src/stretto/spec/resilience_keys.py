@@ -3,6 +3,7 @@
 from typing import Final
 
 from stretto.spec.codes import SpecCode
+from stretto.spec.durations import render
 from stretto.spec.model import FallbackSpec, ResilienceSpec, RetrySpec
 from stretto.spec.nested import Items, ObjectValue
 from stretto.spec.records import Fields, Key, Record
@@ -46,7 +47,8 @@ def _retry(fields: Fields) -> RetrySpec:
         on=fields.get(ON) or (),
     )
     if spec.base > spec.cap and BASE in fields:
-        fields.problem(BASE, SpecCode.CONFLICT, "`base` is longer than `cap`", expected="base no longer than cap")
+        message = f"`base` is {render(spec.base)}, longer than `cap`, which is {render(spec.cap)}"
+        fields.problem(BASE, SpecCode.CONFLICT, message, expected="`base` no longer than `cap`")
     return spec
 
 

@@ -15,6 +15,9 @@ T_co = TypeVar("T_co", covariant=True)
 EXCERPT_CHARS: Final = 160
 """Longest source line shown whole; of a longer one (minified JSON) only what surrounds the place."""
 
+SENTENCE_CHARS: Final = 400
+"""Longest part of a problem: what quotes a file may meet a megabyte without a space."""
+
 _LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
@@ -22,6 +25,10 @@ _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u20
 def printable(text: str) -> str:
     """The text with what would steer a terminal, or turn the reading order, replaced; its length stays."""
     return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SENTENCE_CHARS else f"{text[:SENTENCE_CHARS]}..."
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -67,12 +74,12 @@ class Source:
         room = first + len(excerpt) - mark.column
         return Problem(
             code=code,
-            message=message,
+            message=_cut(message),
             file=mark.file,
             line=mark.line,
             column=mark.column,
-            expected=expected,
-            suggestion=suggestion,
+            expected=_cut(expected),
+            suggestion=_cut(suggestion),
             excerpt=excerpt,
             excerpt_column=first,
             width=max(1, min(end - start, room)),

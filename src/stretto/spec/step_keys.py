@@ -120,7 +120,7 @@ AS: Final = Key(
     VARIABLE,
     means="name of the item in the body; `item` when absent",
     example="as: order",
-    also=("item", "var", "name"),
+    also=("item", "var"),
 )
 MAX_PARALLEL: Final = Key(
     "max_parallel",

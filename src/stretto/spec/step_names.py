@@ -29,8 +29,9 @@ def check_step_names(steps: Node | None, report: Report, outside: Mapping[str, S
 def _take_name(name: Node | None, taken: dict[str, Span], report: Report) -> None:
     if not isinstance(name, ScalarNode) or not isinstance(name.value, str):
         return
-    first = taken.setdefault(name.value, name.span)
-    if first is name.span:
+    first = taken.get(name.value)
+    if first is None:
+        taken[name.value] = name.span
         return
     report.add(
         name.span.problem(

@@ -116,6 +116,7 @@ BUDGET: Final = Record(
     means="what a run may spend",
     keys=(DEADLINE, RESERVE, RETRIES, TOKENS, COST),
     build=_budget,
+    rules={"dependentRequired": {RESERVE.name: [DEADLINE.name]}},
     may_be_empty=False,
 )
 

@@ -40,7 +40,8 @@ def tag_problem(source: Source, start: int, end: int) -> Problem:
     line, column = _line_at(source, start)
     found = _KEY_AND_VALUE.fullmatch(line)
     suggestion = "remove the tag"
-    if found and found["value"].startswith("!") and found.start("value") <= column:
+    is_expression = found is not None and found["value"].startswith("!") and not found["value"].startswith("!!")
+    if found and is_expression and found.start("value") <= column:
         start += found.start("value") - column
         end = start + len(found["value"])
         suggestion = f"if it is an expression: {_quoted_line(line)}"

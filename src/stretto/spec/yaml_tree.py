@@ -28,6 +28,9 @@ from stretto.types.errors import Problem
 CORE_VERSION: Final = (1, 2)
 """YAML 1.1 reads ``on`` and ``no`` as booleans; a file that asks for it would not mean what it says here."""
 
+_LONG_TAG: Final = re.compile(r"(?:^|[\s\[{,])(!\S{1024})")
+"""The parser takes quadratic time for a tag, and no tag is allowed anyway: a megabyte of ``!`` would take a minute."""
+
 _ANCHOR: Final = re.compile(r"&\S+\s+")
 
 
@@ -36,6 +39,9 @@ def yaml_tree(source: Source, report: Report) -> Node | None:
 
     Raises SpecError when the text is not YAML or breaks a bound; what is wrong but can be passed over is reported.
     """
+    long_tag = _LONG_TAG.search(source.text)
+    if long_tag is not None:
+        report.fail(tag_problem(source, *long_tag.span(1)))
     builder = TreeBuilder(source, report)
     try:
         for event in YAML(typ="safe", pure=True).parse(source.text):
