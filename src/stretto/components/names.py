@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-NAME_RULE: Final = "letters, digits, '.', '_' and '-', beginning with a letter or '_', at most 100 characters"
+NAME_RULE: Final = "letters, digits, '_', '.' and '-', beginning with a letter, digit or '_', at most 64 characters"
 """``@`` is kept free for versions and ``/`` for the tools of a server."""
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
 def is_component_name(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""A memory keeps what it is told, apart by tenant, once for each step, and over the end of the process if it has a file."""
+"""A memory keeps what it is told: apart by tenant, once for each step, and for good if it has a file."""
 
 import asyncio
 import sqlite3
@@ -83,16 +83,15 @@ async def test_a_file_outlives_the_process_and_is_shared(tmp_path: Path, make_re
     assert (await second(make_request())).output == {"recent": ["x"]}
     assert (await other(make_request())).output == {"recent": []}
     await asyncio.gather(*(m(make_request(remember=i, _run=str(i))) for i, m in enumerate([first, second] * 10)))
-    assert len((await first(make_request(limit=100))).output["recent"]) == 21  # type: ignore[index, arg-type]
+    assert len((await first(make_request(limit=100))).output["recent"]) == 21  # type: ignore[index]
     for memory in (first, second, other):
         await memory.close()
 
 
 def test_it_writes_only_when_there_is_something_to_remember() -> None:
     card = RecencyMemory("memory").card
-    effects = [
-        card.effect_of(card.action_of(fields)) for fields in ({}, {"limit": 3}, {"remember": None}, {"remember": "x"})
-    ]
+    requests: list[dict[str, Any]] = [{}, {"limit": 3}, {"remember": None}, {"remember": "x"}]
+    effects = [card.effect_of(card.action_of(fields)) for fields in requests]
     assert effects == [Effect.READ, Effect.READ, Effect.READ, Effect.WRITE]
     assert card.action_field in card.input["properties"]  # type: ignore[operator]
     assert card.idempotent

@@ -100,13 +100,8 @@ class Context:
 
     def usage(self, *, input_tokens: int = 0, output_tokens: int = 0, cost: float = 0.0) -> None:
         """Add to what this call consumed."""
-        told = self._telling
-        so_far = told.usage or Usage()
-        told.usage = Usage(
-            input_tokens=so_far.input_tokens + input_tokens,
-            output_tokens=so_far.output_tokens + output_tokens,
-            cost=so_far.cost + cost,
-        )
+        used = Usage(input_tokens=input_tokens, output_tokens=output_tokens, cost=cost)
+        self._telling.usage = added_usage(self._telling.usage, used)
 
     def evidence(self, key: str, value: Json) -> None:
         """Keep a value on the step's record that no other step reads."""
@@ -123,7 +118,7 @@ class Context:
             model_calls=(*response.model_calls, *told.model_calls),
             rewards=(*response.rewards, *told.rewards),
             evidence={**response.evidence, **told.evidence},
-            usage=response.usage or told.usage,
+            usage=added_usage(response.usage, told.usage),
         )
 
     @property
@@ -132,3 +127,14 @@ class Context:
         if self._told is None:
             self._told = _Told()
         return self._told
+
+
+def added_usage(a: Usage | None, b: Usage | None) -> Usage | None:
+    """What two calls consumed together; None when neither says."""
+    if a is None or b is None:
+        return b if a is None else a
+    return Usage(
+        input_tokens=a.input_tokens + b.input_tokens,
+        output_tokens=a.output_tokens + b.output_tokens,
+        cost=a.cost + b.cost,
+    )

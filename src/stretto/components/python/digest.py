@@ -17,10 +17,10 @@ def python_digest(target: object, options: Options) -> Digest:
     Functions that it calls are not covered: whoever changes a helper that decides something raises the version.
     """
     declared = orjson.dumps(msgspec.to_builtins(options), option=orjson.OPT_SORT_KEYS)
-    return digest_of(b"\0".join((_source(target), declared)))
+    return digest_of(b"\0".join((source_of(target), declared)))
 
 
-def _source(target: object) -> bytes:
+def source_of(target: object) -> bytes:
     """The target's own source; of code without any, its file, and of code without a file, what it compiled to."""
     try:
         return inspect.getsource(target).encode()  # type: ignore[arg-type]  # raises TypeError for what has none

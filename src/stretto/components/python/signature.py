@@ -162,7 +162,7 @@ def _input_schema(
     definitions: JsonObject = {}
     for name, parameter in fields.items():
         schema = dict(codecs[name].schema) if name in codecs else {}
-        _merge_definitions(definitions, schema, shown)
+        merge_definitions(definitions, schema, shown)
         if _is_json(parameter.default):
             schema["default"] = parameter.default
         properties[name] = schema
@@ -199,7 +199,7 @@ def _is_object(schema: JsonObject, definitions: JsonObject) -> bool:
     return schema.get("type") == "object"
 
 
-def _merge_definitions(into: JsonObject, schema: JsonObject, shown: object) -> None:
+def merge_definitions(into: JsonObject, schema: JsonObject, shown: object) -> None:
     """Move a parameter's recursive types to the root, where references look for them."""
     definitions = cast("JsonObject", schema.pop("$defs", {}))
     for name, definition in definitions.items():

@@ -1,0 +1,86 @@
+"""One function of a reward: its terms, and what its value says about them."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from stretto.components.codes import ComponentCode
+from stretto.components.python.invoke import context_for, evaluator
+from stretto.components.python.place import refuse
+from stretto.components.python.signature import Signature, read_signature
+from stretto.types.errors import StrettoError
+from stretto.types.learning import Reward
+from stretto.types.messages import Request, Response
+
+Function: TypeAlias = Callable[..., Any]
+"""Returns a number, None for *unknown*, or ``(number or None, reason)``; with several terms, a mapping of these."""
+
+MAX_SHOWN_CHARS: Final = 40
+"""Of a value that is no number: enough to know it again."""
+
+UNKNOWN: Final = "the function returned None"
+
+
+class RewardTerm:
+    """A function that computes one term, or several that share work. Raises SpecError when it cannot be called."""
+
+    def __init__(self, function: Function, names: Sequence[str], *, inline: bool) -> None:
+        if not names or len(set(names)) < len(names) or not all(name.isidentifier() for name in names):
+            raise refuse(
+                function,
+                ComponentCode.OPTION,
+                f"the terms of a reward are {list(names)}",
+                expected="one or more different names, as the contract's `reward` has them: letters, digits and _",
+                suggestion='terms=["api_success"]',
+            )
+        self.function = function
+        self.names = tuple(names)
+        self.inline = inline
+        self._signature: Signature | None = None
+
+    @property
+    def signature(self) -> Signature:
+        """What the function takes."""
+        if self._signature is None:
+            self._signature = read_signature(self.function, self.function)
+        return self._signature
+
+    async def judge(self, request: Request, weights: Mapping[str, float]) -> Response:
+        """A response whose rewards are the terms: unknown, with the reason, where the function raises or says so."""
+        name, signature = self.names[0], self.signature
+        context = context_for(signature, request.call, name)
+        evaluate = evaluator(name, self.function, signature, inline=self.inline)
+        queue_ms = 0.0
+        try:
+            value, queue_ms = await evaluate(signature.own_fields(request.input), context)
+        except StrettoError as error:
+            rewards = tuple(_reward(term, None, str(error), weights) for term in self.names)
+        else:
+            rewards = tuple(self._read(term, value, weights) for term in self.names)
+        response = Response(output=None, rewards=rewards, queue_ms=queue_ms)
+        return response if context is None else context.added_to(response)
+
+    def _read(self, term: str, value: object, weights: Mapping[str, float]) -> Reward:
+        if len(self.names) > 1:
+            if not isinstance(value, Mapping):
+                return _reward(
+                    term, None, f"the function returned {_shown(value)}, not a mapping of its terms", weights
+                )
+            if term not in value:
+                return _reward(term, None, f"the function returned nothing for '{term}'", weights)
+            value = value[term]
+        number, reason = value if isinstance(value, tuple) and len(value) == 2 else (value, "")
+        if number is None:
+            return _reward(term, None, str(reason) or UNKNOWN, weights)
+        if not isinstance(number, int | float) or not math.isfinite(number):
+            return _reward(term, None, f"the function returned {_shown(number)}, not a finite number", weights)
+        return _reward(term, float(number), str(reason), weights)
+
+
+def _reward(term: str, value: float | None, reason: str, weights: Mapping[str, float]) -> Reward:
+    return Reward(name=term, value=value, weight=weights.get(term, 1.0), reason=reason)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}..."
