@@ -1,0 +1,97 @@
+"""Arguments of the tools that only read, and of the actions that call nothing."""
+
+from facts import Facts
+from words.brief import Brief
+from words.mentions import Intent
+from world import SOOTHE
+
+from resolving.resolution import call, missing, tried
+from stretto.types.json import JsonObject
+
+MAX_SUMMARY_CHARS = 200
+"""What a human agent reads first."""
+
+
+def find_by_email(brief: Brief, facts: Facts) -> JsonObject:
+    if facts["user_id"]:
+        return missing("the customer is known already")
+    for email in brief.emails:
+        if not tried(facts, "find_user_id_by_email", {"email": email}):
+            return call({"email": email})
+    return missing("no untried email address in the words")
+
+
+def find_by_name(brief: Brief, facts: Facts) -> JsonObject:
+    if facts["user_id"]:
+        return missing("the customer is known already")
+    for first, last in brief.names:
+        for code in brief.zips:
+            arguments: JsonObject = {"first_name": first, "last_name": last, "zip": code}
+            if not tried(facts, "find_user_id_by_name_zip", arguments):
+                return call(arguments)
+    return missing("no untried name with a zip code in the words")
+
+
+def get_user(_brief: Brief, facts: Facts) -> JsonObject:
+    if not facts["user_id"]:
+        return missing("the customer is not known yet")
+    if facts["user"]:
+        return missing("the profile is known already")
+    return call({"user_id": facts["user_id"]})
+
+
+def get_order(brief: Brief, facts: Facts) -> JsonObject:
+    for order_id in (*brief.order_ids, *(facts["user"] or {"orders": []})["orders"]):
+        if order_id not in facts["orders"] and not tried(facts, "get_order_details", {"order_id": order_id}):
+            return call({"order_id": order_id})
+    return missing("every order named or listed is known")
+
+
+def get_product(brief: Brief, facts: Facts) -> JsonObject:
+    wanted = {p for m in brief.mentions if m.intent is Intent.CHANGE for p in m.products}
+    named = {p for m in brief.mentions for p in m.products}
+    everything = any(not m.products and m.intent is Intent.CHANGE for m in brief.mentions)
+    items = [item for order in facts["orders"].values() for item in order["items"]]
+    for group in (wanted, named):
+        for item in items:
+            if item["product_id"] not in facts["products"] and (item["name"] in group or everything):
+                return call({"product_id": item["product_id"]})
+    for name, product_id in (facts["catalogue"] or {}).items():
+        if name in named and product_id not in facts["products"]:
+            return call({"product_id": product_id})
+    return missing("every product named is known, or in no order known yet")
+
+
+def get_item(brief: Brief, facts: Facts) -> JsonObject:
+    for item_id in brief.item_ids:
+        if item_id not in facts["items"] and not tried(facts, "get_item_details", {"item_id": item_id}):
+            return call({"item_id": item_id})
+    return missing("no unknown item id in the words")
+
+
+def list_products(_brief: Brief, facts: Facts) -> JsonObject:
+    return missing("the catalogue is known") if facts["catalogue"] else call({})
+
+
+def calculate(_brief: Brief, facts: Facts) -> JsonObject:
+    prices = [str(item["price"]) for order in facts["orders"].values() for item in order["items"]]
+    if not prices:
+        return missing("no price is known")
+    expression = " + ".join(prices)
+    if expression in facts["sums"]:
+        return missing("the sum of all known prices is known")
+    return call({"expression": expression})
+
+
+def soothe(_brief: Brief, facts: Facts) -> JsonObject:
+    if facts["calls"].get(SOOTHE, 0) > len(facts["failed"]):
+        return missing("nothing has gone wrong since the customer was last soothed")
+    return call({})
+
+
+def end(_brief: Brief, _facts: Facts) -> JsonObject:
+    return call({})
+
+
+def transfer(brief: Brief, _facts: Facts) -> JsonObject:
+    return call({"summary": brief.text[:MAX_SUMMARY_CHARS]})

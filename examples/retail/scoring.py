@@ -1,0 +1,135 @@
+"""How well a conversation went: the server's call log against what a perfect agent would have done."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from shop import Shop, is_write, ordered, touched
+from world import TRANSFER, Action, Task
+
+from stretto.types.json import Json, JsonObject
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """One conversation, judged."""
+
+    gold: int
+    """Gold writes."""
+    right: int
+    """Gold writes that were made with the right arguments."""
+    wrong: int
+    """Accepted writes, and hand-overs to a person, that a perfect agent would not have made."""
+    calls: int
+    failed: int
+    """Calls that the server refused."""
+    database: bool
+    """The database ended as the gold writes leave it."""
+
+    @property
+    def matched(self) -> float | None:
+        """Share of gold writes made with the right arguments; unknown when there is none to make."""
+        return self.right / self.gold if self.gold else None
+
+    @property
+    def unwanted(self) -> float:
+        """Wrong writes and hand-overs for each gold write."""
+        return self.wrong / max(self.gold, 1)
+
+    @property
+    def api_success(self) -> float:
+        """Share of calls that the server accepted; 0 when none was made."""
+        return (self.calls - self.failed) / self.calls if self.calls else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One business call of the server's log."""
+
+    action: Action
+    ok: bool
+
+
+def calls_of(log: Sequence[Mapping[str, Any]]) -> list[Call]:
+    """Read the ``calls`` of the server's `get_call_log`."""
+    return [
+        Call(
+            Action(tool=entry["tau2_tool_call"]["name"], arguments=entry["tau2_tool_call"]["arguments"]),
+            not entry["tau2_tool_message"]["error"],
+        )
+        for entry in log
+    ]
+
+
+def reference_of(task: Task) -> JsonObject:
+    """What only the reward evaluator may see of a task: the gold calls that matter, as a run's `reference`."""
+    decisive = [action for action in task.actions if is_write(action.tool) or action.tool == TRANSFER]
+    return {"actions": [{"tool": action.tool, "arguments": action.arguments} for action in decisive]}
+
+
+def gold_of(reference: Json) -> tuple[Action, ...]:
+    """Gold calls from a run's `reference`."""
+    actions: Any = reference["actions"] if isinstance(reference, dict) else []
+    return tuple(Action(tool=action["tool"], arguments=action["arguments"]) for action in actions)
+
+
+def score(calls: Sequence[Call], gold: Sequence[Action]) -> Score:
+    """Judge the calls of one conversation.
+
+    A gold write counts as made when the same tool was called with the same arguments, items in any order, and the
+    server answered it as it answers the gold write itself: the benchmark asks for a few that the shop refuses.
+    """
+    writes = tuple(action for action in gold if is_write(action.tool))
+    perfect = _perfect(tuple(key_of(write) for write in writes))
+    left = list(perfect.answers)
+    accepted = [call.action for call in calls if call.ok and is_write(call.action.tool)]
+    right = wrong = 0
+    for call in calls:
+        if call.action.tool == TRANSFER:
+            wrong += all(action.tool != TRANSFER for action in gold)
+        if not is_write(call.action.tool):
+            continue
+        made = (key_of(call.action), call.ok)
+        if made in left:
+            left.remove(made)
+            right += 1
+        elif call.ok:
+            wrong += 1
+    return Score(
+        gold=len(writes),
+        right=right,
+        wrong=wrong,
+        calls=len(calls),
+        failed=sum(not call.ok for call in calls),
+        database=_after(accepted).same(perfect.shop, touched([*accepted, *writes])),
+    )
+
+
+def key_of(action: Action) -> str:
+    """Text that two calls share when they ask for the same, items in any order."""
+    return json.dumps([action.tool, ordered(action.arguments)], sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Perfect:
+    """What the gold writes do to a fresh shop."""
+
+    answers: tuple[tuple[str, bool], ...]
+    """Each write's key, and whether the shop accepts it."""
+    shop: Shop
+
+
+@lru_cache(maxsize=256)
+def _perfect(gold: tuple[str, ...]) -> _Perfect:
+    shop = Shop()
+    writes = [Action(tool=tool, arguments=arguments) for tool, arguments in map(json.loads, gold)]
+    return _Perfect(tuple((key, shop.write(write)) for key, write in zip(gold, writes, strict=True)), shop)
+
+
+def _after(writes: Sequence[Action]) -> Shop:
+    shop = Shop()
+    for write in writes:
+        shop.write(write)
+    return shop
