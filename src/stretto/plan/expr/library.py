@@ -1,0 +1,148 @@
+"""The one place that knows the Rust CEL library (package common-expression-language)."""
+
+import re
+import sys
+from base64 import b64encode
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from math import isfinite
+from typing import Any, Final
+
+from stretto.plan.expr.access import Accessor, as_number
+from stretto.plan.expr.check import Checked
+from stretto.plan.expr.emit import CHARACTERS, emit
+from stretto.plan.expr.semantics import NoValue
+from stretto.plan.expr.syntax import Has
+from stretto.plan.valuetype import Kind
+from stretto.types.json import Json
+
+EXTENSION: Final = "cel.cel"
+
+FAILURES: Final = (TypeError, ValueError, KeyError, IndexError, ArithmeticError, RuntimeError)
+"""What the library raises when an expression has no value."""
+
+JSON_KINDS: Final = frozenset({Kind.BOOL, Kind.INT, Kind.STRING, Kind.NULL})
+"""Types whose values the library gives back as JSON."""
+
+
+@cache
+def _library() -> Any:
+    """The extension module alone: 25 ms. Its package costs 290 ms more, for a command line that nobody here uses."""
+    loaded = sys.modules.get(EXTENSION)
+    if loaded:
+        return loaded
+    package = find_spec("cel")
+    spec = PathFinder.find_spec(EXTENSION, package.submodule_search_locations) if package else None
+    if spec is None or spec.loader is None:
+        raise ImportError(
+            "the package common-expression-language is damaged; run: pip install --force-reinstall stretto"
+        )
+    module = module_from_spec(spec)
+    sys.modules[EXTENSION] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def compile_program(checked: Checked) -> Callable[[list[Any]], Json]:
+    """An evaluator for the expression, which may raise NoValue."""
+    text = emit(checked)
+    execute = _library().compile(text).execute
+    reads = tuple(_reads(checked).items())
+    is_json = checked.types[checked.tree].kind in JSON_KINDS
+    functions = {CHARACTERS: len} if CHARACTERS in text else None
+    context = _library().Context
+
+    def evaluate(frame: list[Any]) -> Json:
+        values = {name: get(frame) for name, get in reads}
+        try:
+            result: Any = execute(context(values, functions) if functions else values)
+        except FAILURES as error:
+            raise NoValue(_reason(error)) from error
+        return result if is_json else to_json(result)
+
+    return evaluate
+
+
+def evaluate_constant(text: str) -> str:
+    """Why an expression without paths has no value; empty when it has one."""
+    try:
+        _library().compile(text).execute({})
+    except FAILURES as error:
+        return _reason(error)
+    return ""
+
+
+def _reads(checked: Checked) -> dict[str, Accessor]:
+    """How to read each variable of the emitted text: a path's value, or whether it has one."""
+    reads: dict[str, Accessor] = {}
+    for node, use in checked.leaves.items():
+        if isinstance(node, Has):
+            reads[f"h{use.index}"] = _presence(use.leaf.get)
+        else:
+            reads[f"p{use.index}"] = as_number(use.leaf.get, use.leaf.type.kind)
+    return reads
+
+
+def _presence(get: Accessor) -> Accessor:
+    return lambda frame: get(frame) is not None
+
+
+def to_json(value: Any) -> Json:
+    """CEL's values as JSON (cel-spec langdef, JSON Data Conversion): times as RFC 3339, durations in seconds."""
+    match value:
+        case None | bool() | str():
+            return value
+        case int() | float():
+            return _number(value)
+        case list():
+            return [to_json(item) for item in value]
+        case dict():
+            return {_key(key): to_json(value[key]) for key in sorted(value, key=str)}
+        case bytes():
+            return b64encode(value).decode()
+        case datetime():
+            return value.isoformat().replace("+00:00", "Z")
+        case timedelta():
+            return f"{value.total_seconds():.6f}".rstrip("0").rstrip(".") + "s"
+        case _:
+            return to_json(value.value()) if value.has_value() else None
+
+
+def _number(value: int | float) -> Json:
+    if isinstance(value, float) and not isfinite(value):
+        raise NoValue(f"the result is {value}, which JSON cannot hold")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise NoValue(f"the result {value} does not fit 64 bits")
+    return value
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    raise NoValue(f"the result has the key {key}, and JSON's keys are strings")
+
+
+REASONS: Final = (
+    (r"No such overload", "an operator or function met a value of a type that it does not take"),
+    (r"Unsupported operation: (.+?)\. ", r"`\1` is not defined; convert one side with int(), double() or string()"),
+    (r"(?:division|modulo) by zero", "an integer is divided by zero"),
+    (r"Arithmetic overflow in '\w+' on (.+?)\.$", r"the result of \1 does not fit 64 bits"),
+    (r"regex parse error:.*error: (.+?)(?:\. Check function.*)?$", r"the pattern is malformed: \1"),
+    (r'Parsing Error: Error \{ input: "(.*?)"', r"duration() cannot read the part '\1'"),
+    (r"Function '(\w+)' error: (.+?)(?:\. Check function.*)?$", r"\1(): \2"),
+    (r"Undefined variable or function: '(\w+)'", r"\1() met a value of a type that it does not take"),
+)
+"""The library's messages, and what they say in the words of an expression's author."""
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"bool() does not read {error}"  # every other look-up is guarded
+    text = str(error)
+    for pattern, reason in REASONS:
+        if found := re.search(pattern, text, re.DOTALL):
+            return found.expand(reason)
+    return text.split("\n", 1)[0]
