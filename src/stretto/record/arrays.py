@@ -1,0 +1,149 @@
+"""Arrays beside the record: a safetensors blob for each, and in JSON only ``{"$blob", "dtype", "shape"}``."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+
+from stretto.record.model import StepRecord
+from stretto.types.errors import NotJsonError, StoreError, UsageError
+from stretto.types.ids import Digest, digest_of
+from stretto.types.learning import Array, ModelCall
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ARRAY_FIELDS: Final = ("prompt_ids", "completion_ids", "logprobs", "mask")
+"""Fields of ModelCall that hold arrays."""
+
+_TENSOR: Final = "array"
+"""Name of the one tensor in a blob."""
+
+_WIDEST_BYTES: Final = 8
+"""safetensors knows no wider number."""
+
+
+class ArrayRef(msgspec.Struct, frozen=True):
+    """What stands in JSON for an array."""
+
+    blob: Digest = msgspec.field(name="$blob")
+    """SHA-256 of the safetensors file."""
+    dtype: str
+    """As numpy names it: ``int32``."""
+    shape: tuple[int, ...]
+
+
+Put: TypeAlias = Callable[[bytes], Digest]
+"""Keeps a blob's content and names it."""
+
+Get: TypeAlias = Callable[[Digest], bytes]
+"""The content of a blob; raises StoreError when there is none."""
+
+
+class BlobBag:
+    """Blobs in memory."""
+
+    def __init__(self) -> None:
+        self.contents: dict[Digest, bytes] = {}
+
+    def put(self, content: bytes) -> Digest:
+        digest = digest_of(content)
+        self.contents[digest] = content
+        return digest
+
+    def get(self, digest: Digest) -> bytes:
+        try:
+            return self.contents[digest]
+        except KeyError:
+            raise _missing(digest, "in memory") from None
+
+
+class BlobFolder:
+    """Blobs as files ``<digest>.safetensors`` in one folder, which the first one makes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, content: bytes) -> Digest:
+        digest = digest_of(content)
+        path = self._path(digest)
+        if not path.exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return digest
+
+    def get(self, digest: Digest) -> bytes:
+        try:
+            content = self._path(digest).read_bytes()
+        except FileNotFoundError:
+            raise _missing(digest, f"in {self._folder}") from None
+        if digest_of(content) != digest:
+            raise StoreError(f"blob {self._path(digest)} is damaged: its content has another digest; export it again")
+        return content
+
+    def _path(self, digest: Digest) -> Path:
+        return self._folder / f"{digest}.safetensors"
+
+
+def _missing(digest: str, where: str) -> StoreError:
+    return StoreError(f"blob {digest} is not {where}; the record that names it was kept or copied without its blobs")
+
+
+def detach(step: StepRecord, put: Put | None) -> StepRecord:
+    """The step with every array replaced by its reference, the arrays given to `put`; itself when it has none."""
+    if not any(_is_array(value) for call in step.model_calls for value in _arrays(call).values()):
+        return step
+    if put is None:
+        raise UsageError(f"step '{step.path}' holds arrays, and no place was given to keep them: pass put=")
+    calls = tuple(
+        msgspec.structs.replace(
+            call, **{name: _pack(value, put) for name, value in _arrays(call).items() if _is_array(value)}
+        )
+        for call in step.model_calls
+    )
+    return msgspec.structs.replace(step, model_calls=calls)
+
+
+def attach(step: StepRecord, get: Get) -> None:
+    """Put the arrays back in place of their references."""
+    if not any(isinstance(value, dict) for call in step.model_calls for value in _arrays(call).values()):
+        return
+    step.model_calls = tuple(
+        msgspec.structs.replace(
+            call, **{name: _unpack(value, get) for name, value in _arrays(call).items() if isinstance(value, dict)}
+        )
+        for call in step.model_calls
+    )
+
+
+def _arrays(call: ModelCall) -> dict[str, Any]:  # arrays, or their references as read from JSON
+    return {name: value for name in ARRAY_FIELDS if (value := getattr(call, name)) is not None}
+
+
+def _is_array(value: object) -> bool:
+    return hasattr(value, "dtype")
+
+
+def _pack(array: "np.ndarray[Any, np.dtype[Any]]", put: Put) -> dict[str, Any]:
+    import numpy as np
+    from safetensors.numpy import save
+
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf" or array.dtype.itemsize > _WIDEST_BYTES:
+        raise NotJsonError(
+            f"a model call holds a {type(array).__name__} of {array.dtype}; give a numpy array of numbers or booleans"
+        )
+    digest = put(save({_TENSOR: np.ascontiguousarray(array)}))
+    reference: dict[str, Any] = msgspec.to_builtins(ArrayRef(digest, array.dtype.name, array.shape))
+    return reference
+
+
+def _unpack(value: dict[str, Any], get: Get) -> Array:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        reference = msgspec.convert(value, ArrayRef)
+        return load(get(reference.blob))[_TENSOR].reshape(reference.shape)
+    except (msgspec.ValidationError, SafetensorError, KeyError) as error:
+        raise StoreError(f"the record's array {value} cannot be read: {error}") from error
