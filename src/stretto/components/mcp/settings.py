@@ -21,6 +21,8 @@ DEFAULT_START_TIMEOUT: Final = timedelta(seconds=30)
 DEFAULT_MAX_MESSAGE_BYTES: Final = 8 * 1024 * 1024
 """As much as one step's output may have."""
 
+_INDIFFERENT: Final = frozenset({"env", "headers", "cwd", "start_timeout", "description"})
+
 
 class McpSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything declared about a server."""
@@ -78,13 +80,11 @@ class McpSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(f"MCP server '{self.name}': start_timeout is {self.start_timeout}; expected more than 0")
 
     def digest(self) -> Digest:
-        """Of what decides which server is asked and how it is treated; not of secrets, which change without meaning."""
-        decisive = {
-            name: value
-            for name, value in msgspec.to_builtins(self).items()
-            if name not in ("env", "headers", "start_timeout", "description")
-        }
-        return digest_of(orjson.dumps(decisive, option=orjson.OPT_SORT_KEYS))
+        """Of what decides which server is asked and how it is treated; not of secrets and folders, which differ from
+        machine to machine and mean the same."""
+        options = msgspec.structs.asdict(self)
+        decisive = {name: value for name, value in options.items() if name not in _INDIFFERENT}
+        return digest_of(orjson.dumps(msgspec.to_builtins(decisive), option=orjson.OPT_SORT_KEYS))
 
 
 def as_command(command: str | Sequence[str]) -> tuple[str, ...]:

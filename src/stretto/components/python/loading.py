@@ -73,19 +73,19 @@ def _import(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and type hints look their module up
     try:
-        with _importable(path.parent):
+        with importable(path.parent):
             spec.loader.exec_module(module)
     except StrettoError:
         del sys.modules[name]
         raise
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise SpecError([_failed_import(path, error)]) from error
+        raise SpecError([failed_import(path, error)]) from error
     return module
 
 
 @contextmanager
-def _importable(folder: Path) -> Iterator[None]:
+def importable(folder: Path) -> Iterator[None]:
     """Let modules of the folder be imported by name, as if the file were run as a script."""
     hidden = _hide_namesakes(folder)
     sys.path.insert(0, str(folder))
@@ -110,7 +110,7 @@ def _hide_namesakes(folder: Path) -> dict[str, ModuleType]:
     return hidden
 
 
-def _failed_import(path: Path, error: BaseException) -> Problem:
+def failed_import(path: Path, error: BaseException) -> Problem:
     """The problem of a file whose import raised: at the line of the folder's own code that led there."""
     if isinstance(error, SyntaxError) and error.filename:
         return _import_problem(

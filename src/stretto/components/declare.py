@@ -1,0 +1,54 @@
+"""Components that are declared in a workflow file: ``retail: {kind: mcp, command: [...]}``."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from stretto.components.mcp.declaration import MCP
+from stretto.components.memory_declaration import MEMORY
+from stretto.components.option_shapes import Make
+from stretto.components.python.declaration import PYTHON
+from stretto.components.reward_declaration import REWARD
+from stretto.spec.codes import SpecCode
+from stretto.spec.model import ComponentDecl, ComponentKind
+from stretto.spec.records import Record
+from stretto.spec.report import Report
+from stretto.types.errors import MissingExtraError, SpecError, UsageError
+from stretto.types.protocols import Component
+
+KINDS: Final[Mapping[ComponentKind, Record[Make]]] = {
+    ComponentKind.MCP: MCP,
+    ComponentKind.MEMORY: MEMORY,
+    ComponentKind.PYTHON: PYTHON,
+    ComponentKind.REWARD: REWARD,
+}
+"""For each kind the options that it takes: a table that reads them, suggests, and publishes their schema."""
+
+
+def build_component(declared: ComponentDecl, *, folder: Path) -> Component:
+    """Make a declared component; nothing is started.
+
+    Paths and modules are looked for in the folder, the workflow file's own. Raises SpecError with every problem of
+    the declaration at its place, MissingExtraError when the kind needs a package that is not installed.
+    """
+    report = Report()
+    record = KINDS.get(declared.kind)
+    if record is None:
+        report.fail(
+            declared.name.span.problem(
+                SpecCode.NOT_SUPPORTED,
+                f"components of kind '{declared.kind}' cannot be declared in a workflow file in this version",
+                expected=f"one of {', '.join(KINDS)}",
+                suggestion="make it in a Python file, and name that under `components`",
+            )
+        )
+    make = record.read(declared.options, declared.name.value, report)
+    report.raise_if_any()
+    if make is None:
+        raise RuntimeError(f"the declaration of '{declared.name.value}' was refused without a problem")
+    try:
+        return make(declared.name.value, folder)
+    except MissingExtraError:
+        raise
+    except UsageError as error:
+        raise SpecError([declared.name.span.problem(SpecCode.CONFLICT, str(error))]) from error
