@@ -1,0 +1,195 @@
+"""One transaction's worth of writes, each table in as few statements as there are sizes.
+
+A statement takes up to 64 rows. SQLite lets go of the interpreter once per statement, and a thread that lets go of it
+beside a busy event loop waits up to 5 ms to get it back: row by row (`executemany`), a hundred runs at once would
+wait for seconds.
+"""
+
+import sqlite3
+from asyncio import Future
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from stretto.store.rows import Row
+from stretto.types.errors import StoreError
+from stretto.types.ids import Digest
+
+_ROWS_PER_STATEMENT: Final = 64
+"""A power of two; with the smaller ones any number of rows is a few prepared statements."""
+
+
+class RefusedError(Exception):
+    """Some row of a batch was not taken: another process holds its run, or it exists already."""
+
+
+class Write:
+    """What one call of a journal hands over: rows of one run, all committed or none."""
+
+    __slots__ = (
+        "blobs",
+        "effect",
+        "epoch",
+        "journal",
+        "kept",
+        "opened",
+        "rewrite",
+        "run_id",
+        "sealed",
+        "size",
+        "steps",
+        "tenant",
+        "waiter",
+    )
+
+    def __init__(self, run_id: str, tenant: str, epoch: int) -> None:
+        self.run_id = run_id
+        self.tenant = tenant
+        self.epoch = epoch
+        """The fence that must still stand; 0 when the run has no row yet."""
+        self.opened: Row | None = None
+        self.steps: Sequence[Row] = ()
+        self.rewrite = False
+        """Whether `steps` replace all that were written before."""
+        self.effect: Row | None = None
+        self.kept: Row | None = None
+        """A whole run that had no row."""
+        self.sealed: Row | None = None
+        """What the seal changes of a run that has: (id, epoch, status, doc, spilled)."""
+        self.blobs: dict[Digest, bytes] = {}
+        self.waiter: Future[None] | None = None
+        """Who waits for the commit; None for a write behind."""
+        self.journal: Refusable | None = None
+        self.size = 0
+        """About how many bytes it holds until it is committed."""
+
+    @property
+    def fence(self) -> tuple[str, int]:
+        """Which run, in whose hands."""
+        return self.run_id, self.epoch
+
+    @property
+    def records(self) -> int:
+        """Runs and steps in it, as the loss counter counts them."""
+        return len(self.steps) + (self.kept is not None or self.sealed is not None)
+
+    @property
+    def leases(self) -> int:
+        """How many runs it begins to hold a lease on; negative when it lets go."""
+        return (self.opened is not None) - (self.sealed is not None)
+
+    def refusal(self, error: Exception) -> StoreError:
+        """Why it did not stand."""
+        if isinstance(error, OverflowError):
+            return StoreError(f"run {self.run_id} holds a time beyond 64-bit nanoseconds: {error}")
+        if self.opened is not None or self.kept is not None:
+            return StoreError(f"run {self.run_id} is already in the store; a run id is used once")
+        if self.effect is not None and self.epoch == 0:
+            return StoreError(f"the write {self.effect[1]!r} of run {self.run_id} has its receipt already")
+        return StoreError(
+            f"run {self.run_id} is no longer this journal's to write: it was sealed or deleted, another process took "
+            "it over, or the write has its receipt already; see `stretto runs show`"
+        )
+
+
+class Refusable:
+    """Who hears that a write behind was refused or lost."""
+
+    __slots__ = ("refused",)
+
+    refused: StoreError | None
+
+
+class _Insert:
+    """A statement over many rows, prepared once for each power of two."""
+
+    def __init__(self, head: str, width: int, tail: str = "") -> None:
+        group = f"({','.join('?' * width)})"
+        self._by_size = {
+            1 << n: f"{head} {','.join([group] * (1 << n))} {tail}" for n in range(_ROWS_PER_STATEMENT.bit_length())
+        }
+
+    def run(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
+        """Execute it over all rows; returns how many were inserted or changed."""
+        changed = at = 0
+        while at < len(rows):
+            size = min(_ROWS_PER_STATEMENT, 1 << (len(rows) - at).bit_length() - 1)
+            values = [value for row in rows[at : at + size] for value in row]
+            changed += connection.execute(self._by_size[size], values).rowcount
+            at += size
+        return changed
+
+    def count(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
+        """Execute it as a query that answers one number; returns the sum."""
+        total = at = 0
+        while at < len(rows):
+            size = min(_ROWS_PER_STATEMENT, 1 << (len(rows) - at).bit_length() - 1)
+            values = [value for row in rows[at : at + size] for value in row]
+            total += connection.execute(self._by_size[size], values).fetchone()[0]
+            at += size
+        return total
+
+
+_OPEN: Final = _Insert("INSERT INTO runs VALUES", 16)
+_KEEP: Final = _Insert("INSERT INTO runs VALUES", 16, "ON CONFLICT (id) DO NOTHING")
+_SEAL: Final = _Insert(
+    "UPDATE runs SET status = new.column3, lease_until_ns = 0, doc = new.column4, spilled = new.column5 FROM (VALUES",
+    5,
+    ") AS new WHERE runs.id = new.column1 AND runs.epoch = new.column2 AND runs.status IS NULL",
+)
+_STEP: Final = _Insert("INSERT INTO steps VALUES", 7)
+_EFFECT: Final = _Insert(
+    "INSERT INTO effects VALUES",
+    7,
+    "ON CONFLICT (run_id, path) DO UPDATE SET state = excluded.state, request_digest = excluded.request_digest,"
+    " intended_at_ns = excluded.intended_at_ns, doc = excluded.doc, spilled = excluded.spilled"
+    " WHERE effects.state <> 'received'",
+)
+_BLOB: Final = _Insert("INSERT OR IGNORE INTO blobs VALUES", 3)
+_BLOB_REF: Final = _Insert("INSERT OR IGNORE INTO blob_refs VALUES", 3)
+_FENCE: Final = _Insert(
+    "SELECT count(*) FROM (VALUES",
+    2,
+    ") AS held JOIN runs ON runs.id = held.column1 AND runs.epoch = held.column2 AND runs.status IS NULL",
+)
+
+
+def apply(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
+    """Execute the writes inside the open transaction; raises RefusedError when any of them does not stand."""
+    _insert_all(connection, _OPEN, [write.opened for write in writes if write.opened is not None])
+    _check_fences(connection, writes)
+    _STEP.run(connection, [row for write in writes if not write.rewrite for row in write.steps])
+    for write in writes:
+        if write.rewrite:
+            connection.execute("DELETE FROM steps WHERE run_id = ?", (write.run_id,))
+            _STEP.run(connection, write.steps)
+    _insert_all(connection, _EFFECT, [write.effect for write in writes if write.effect is not None])
+    _insert_all(connection, _KEEP, [write.kept for write in writes if write.kept is not None])
+    _insert_all(connection, _SEAL, [write.sealed for write in writes if write.sealed is not None])
+    insert_blobs(connection, ((write.run_id, write.tenant, write.blobs) for write in writes if write.blobs))
+
+
+def insert_blobs(connection: sqlite3.Connection, of_runs: Iterable[tuple[str, str, dict[Digest, bytes]]]) -> None:
+    """Keep blobs, each once per tenant, and note which run needs them: (run id, tenant, content by digest)."""
+    contents: list[Row] = []
+    references: list[Row] = []
+    for run_id, tenant, blobs in of_runs:
+        contents.extend((tenant, digest, content) for digest, content in blobs.items())
+        references.extend((run_id, tenant, digest) for digest in blobs)
+    _BLOB.run(connection, contents)
+    _BLOB_REF.run(connection, references)
+
+
+def _insert_all(connection: sqlite3.Connection, statement: _Insert, rows: Sequence[Row]) -> None:
+    if rows and statement.run(connection, rows) != len(rows):
+        raise RefusedError
+
+
+def _check_fences(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
+    """Raise unless every run that has a row is unsealed and in the hands of the writer that wrote.
+
+    A run that is sealed or opened in the same transaction is checked by that.
+    """
+    checked = {write.fence for write in writes if write.sealed is not None or write.opened is not None}
+    held = {write.fence for write in writes if write.epoch} - checked
+    if held and _FENCE.count(connection, list(held)) != len(held):
+        raise RefusedError

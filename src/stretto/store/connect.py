@@ -1,0 +1,129 @@
+"""Opening the file: its folder made, its header judged, its schema brought up to date."""
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import Final
+
+from stretto.store.failure import LOCK_WAIT_S, damaged, newer, not_a_store, store_error
+from stretto.store.schema import APPLICATION_ID, VERSION, application_of, migrate, version_of
+from stretto.types.errors import StoreError
+
+_CACHED_STATEMENTS: Final = 256
+"""Seven sizes of each of the writer's multi-row statements, and every query, stay prepared."""
+
+_CHECKPOINT_PAGES: Final = 4000
+"""16 MB of log before a checkpoint: each one waits for the disk, and the writer waits with it."""
+
+_MAGIC: Final = b"SQLite format 3\0"
+_HEADER_BYTES: Final = 100
+_PAGE_SIZE_AT: Final = slice(16, 18)
+_PAGE_COUNT_AT: Final = slice(28, 32)
+"""Offsets in the database header (https://sqlite.org/fileformat2.html, section 1.3)."""
+
+_RETRY_S: Final = 0.02
+"""Pause between tries to switch a new file to WAL, which SQLite does not wait for by itself."""
+
+
+def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
+    """Open the file for writing, making or migrating it; raises StoreError with the remedy."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        judge_header(path)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be opened: {error}; choose another path or correct its rights") from error
+    connection = _connect(path)
+    try:
+        _judge_owner(connection, path)
+        _use_wal(connection)
+        connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        migrate(connection)
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise store_error(error, path) from error
+        raise
+    return connection
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """Open a file of this release for reading only."""
+    connection = _connect(path)
+    try:
+        _judge_owner(connection, path)
+        connection.execute("PRAGMA query_only = ON")
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise store_error(error, path) from error
+        raise
+    return connection
+
+
+def judge_header(path: Path) -> None:
+    """Refuse a file that is not a database, or is shorter than its header says, before SQLite touches it."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return
+    if not path.is_file():
+        raise not_a_store(path, "it is not a file")
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+    if not header:
+        return
+    if not header.startswith(_MAGIC[: len(header)]) or len(header) < _HEADER_BYTES:
+        raise not_a_store(path, "it is not an SQLite database")
+    page = int.from_bytes(header[_PAGE_SIZE_AT], "big")
+    expected = int.from_bytes(header[_PAGE_COUNT_AT], "big") * (65536 if page == 1 else page)
+    if size < expected and not _has_log(path):
+        raise damaged(path, f"it has {size:,} bytes where its header says {expected:,}; it was truncated")
+
+
+def _has_log(path: Path) -> bool:
+    """Whether a write-ahead log stands beside the file; then the log may hold what the file lacks."""
+    try:
+        return os.stat(f"{path}-wal").st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """A connection in autocommit mode that any one thread at a time may use."""
+    try:
+        return sqlite3.connect(
+            path,
+            timeout=LOCK_WAIT_S,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=_CACHED_STATEMENTS,
+        )
+    except sqlite3.Error as error:
+        raise store_error(error, path) from error
+
+
+def _judge_owner(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file of another application or of a later release."""
+    application, version = application_of(connection), version_of(connection)
+    if application not in (0, APPLICATION_ID):
+        raise not_a_store(path, f"it belongs to another application (application_id {application:#x})")
+    if application == 0 and connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+        raise not_a_store(path, "it is an SQLite database with tables of its own")
+    if version > VERSION:
+        raise newer(path, version, VERSION)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log, which lets readers read while the writer writes."""
+    give_up = time.monotonic() + LOCK_WAIT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(_RETRY_S)
+        else:
+            return

@@ -1,0 +1,145 @@
+"""Leaving a store as JSON Lines, and entering another."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+
+from stretto.record.canonical import canonical
+from stretto.record.codec import encode_annotation, encode_run
+from stretto.record.lines import Record, export_runs, import_runs
+from stretto.record.model import Annotation, EffectRecord, Run
+from stretto.store.batch import Write, apply
+from stretto.store.reading import load_run
+from stretto.store.rows import collect, run_row, step_row
+from stretto.store.settle import insert_annotation, write_effect
+from stretto.store.writer import Writer
+from stretto.types.enums import Durability
+from stretto.types.errors import StoreError
+from stretto.types.ids import digest_of
+
+_BATCH: Final = 200
+"""Records per transaction of an import."""
+
+
+class Keeper(Protocol):
+    """What is exported beside the runs themselves."""
+
+    def effects(self, run_id: str) -> Sequence[EffectRecord]: ...
+
+    def annotations(self, run_id: str) -> Sequence[Annotation]: ...
+
+
+class Imported(msgspec.Struct, kw_only=True):
+    """What an import took."""
+
+    runs: int = 0
+    effects: int = 0
+    annotations: int = 0
+    already_here: int = 0
+    """Records that the store had already, left as they stand."""
+
+
+def export_to(store: Keeper, out: Path, blobs_dir: Path | None, runs: Iterable[Run]) -> int:
+    """Write runs, each followed by its effects and annotations; returns how many runs."""
+    count = 0
+
+    def records() -> Iterator[Record]:
+        nonlocal count
+        for run in runs:
+            count += 1
+            yield run
+            yield from store.effects(run.id)
+            yield from store.annotations(run.id)
+
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with out.open("wb") as file:
+            export_runs(records(), file, blobs_dir or _beside(out))
+    except OSError as error:
+        raise StoreError(f"{out} cannot be written: {error}; choose another place") from error
+    return count
+
+
+def import_from(writer: Writer, source: Path, blobs_dir: Path | None) -> Imported:
+    """Check the whole file, then take it in, a batch at a time: an import that was cut short can be repeated."""
+    imported = Imported()
+    blobs = blobs_dir or _beside(source)
+    try:
+        with source.open("rb") as file:
+            for _ in import_runs(file, blobs):
+                pass
+        with source.open("rb") as file:
+            records = import_runs(file, blobs)
+            while batch := list(islice(records, _BATCH)):
+                writer.call(partial(insert_records, records=batch, imported=imported))
+    except OSError as error:
+        raise StoreError(f"{source} cannot be read: {error}; give the path of an export") from error
+    return imported
+
+
+def _beside(path: Path) -> Path:
+    return path.with_suffix(".blobs")
+
+
+def insert_records(connection: sqlite3.Connection, records: Iterable[Record], imported: Imported) -> None:
+    """Add records that an export wrote; one that is here already is left as it stands, a different one is refused."""
+    for record in records:
+        if isinstance(record, Run):
+            imported.runs += _insert_run(connection, record, imported)
+        elif isinstance(record, EffectRecord):
+            imported.effects += _import_effect(connection, record, imported)
+        else:
+            imported.annotations += _import_annotation(connection, record, imported)
+
+
+def _insert_run(connection: sqlite3.Connection, run: Run, imported: Imported) -> bool:
+    here = load_run(connection, run.id)
+    if here is not None:
+        if _canonical(here) != _canonical(run):
+            raise StoreError(f"run {run.id} is in the store with other content; a sealed run never changes")
+        imported.already_here += 1
+        return False
+    if run.status is None:
+        raise StoreError(f"run {run.id} is not sealed; only sealed runs are imported")
+    write = Write(run.id, run.tenant, 0)
+    write.kept = run_row(run, Durability.NONE, "", 1, 0, collect(write.blobs))
+    write.steps = [step_row(run.id, seq, step, collect(write.blobs)) for seq, step in enumerate(run.steps)]
+    apply(connection, [write])
+    return True
+
+
+def _import_effect(connection: sqlite3.Connection, effect: EffectRecord, imported: Imported) -> bool:
+    tenant = _tenant_of(connection, effect.run_id)
+    known = "SELECT 1 FROM effects WHERE run_id = ? AND path = ?"
+    if connection.execute(known, (effect.run_id, effect.path)).fetchone() is not None:
+        imported.already_here += 1
+        return False
+    write_effect(connection, effect, tenant)
+    return True
+
+
+def _import_annotation(connection: sqlite3.Connection, annotation: Annotation, imported: Imported) -> bool:
+    _tenant_of(connection, annotation.run_id)
+    known = "SELECT 1 FROM annotations WHERE run_id = ? AND doc = ?"
+    doc = encode_annotation(annotation).decode()
+    if connection.execute(known, (annotation.run_id, doc)).fetchone() is not None:
+        imported.already_here += 1
+        return False
+    insert_annotation(connection, annotation)
+    return True
+
+
+def _tenant_of(connection: sqlite3.Connection, run_id: str) -> str:
+    row = connection.execute("SELECT tenant FROM runs WHERE id = ?", (run_id,)).fetchone()
+    if row is None:
+        raise StoreError(f"a record names run {run_id}, which is neither in the store nor before it in the file")
+    return str(row[0])
+
+
+def _canonical(run: Run) -> bytes:
+    return canonical(encode_run(run, digest_of))

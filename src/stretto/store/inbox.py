@@ -1,0 +1,170 @@
+"""What waits for the writer, and when the writer wakes.
+
+    ASLEEP ──anything put──▶ NAPPING ──something awaited, or LAG_S later──▶ BUSY ──all taken──▶ NAPPING
+       ▲                        │
+       └────nothing for LAG_S───┘
+
+Awaited work wakes the writer at once. Work behind waits for the next that is awaited, or for LAG_S: it costs its
+caller an append to a list. The queue is bounded in bytes; who runs ahead of the disk waits for it.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from enum import Enum, auto
+from queue import Empty, SimpleQueue
+from typing import Final, Generic, Protocol, TypeVar
+
+LAG_S: Final = 0.005
+"""How long work behind may wait for company. Steps that a crash may lose are harmless to repeat."""
+
+EAGER_BYTES: Final = 1 << 20
+"""A queue this long is taken at once."""
+
+FULL_BYTES: Final = 64 << 20
+"""A queue this long makes its callers wait: the disk is slower than they are."""
+
+BATCH_BYTES: Final = 16 << 20
+"""One batch is no more, so that those who wait for it are not held up by those behind."""
+
+_OVERHEAD_BYTES: Final = 1024
+"""What an item costs beside its documents."""
+
+
+class Sized(Protocol):
+    """Work of about so many bytes."""
+
+    @property
+    def size(self) -> int: ...
+
+
+_Item = TypeVar("_Item", bound=Sized)
+
+
+class State(Enum):
+    """What the writer does."""
+
+    ASLEEP = auto()
+    """Woken by anything."""
+    NAPPING = auto()
+    """Woken by what is awaited; looks for itself after LAG_S."""
+    BUSY = auto()
+
+
+class Inbox(Generic[_Item]):
+    """A bounded queue from any thread to one."""
+
+    def __init__(self, full_bytes: int = FULL_BYTES) -> None:
+        self._full_bytes = full_bytes
+        self._lock = threading.Lock()
+        self._room = threading.Condition(self._lock)
+        self._queue: deque[_Item] = deque()
+        self._awaited = False
+        """Something in the queue is awaited."""
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        self.state = State.ASLEEP
+        self.closed = False
+        self.bytes = 0
+        """In the queue; what the writer has taken is no longer counted."""
+
+    @property
+    def full(self) -> bool:
+        """Whether the next work behind should be awaited instead."""
+        return self.bytes > self._full_bytes
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that was put is done."""
+        return not self._queue and self.state is not State.BUSY
+
+    def put(self, item: _Item, *, awaited: bool) -> bool:
+        """Queue an item; False when closed. Work behind blocks the thread while the queue is full."""
+        with self._lock:
+            while not awaited and self.full and not self.closed:
+                self._room.wait()
+            if self.closed:
+                return False
+            self._queue.append(item)
+            self.bytes += item.size + _OVERHEAD_BYTES
+            if awaited or self.bytes > EAGER_BYTES:
+                self._awaited = True
+            ring = self.state is State.ASLEEP or (self._awaited and self.state is State.NAPPING)
+            if ring:
+                self.state = State.BUSY
+        if ring:
+            self._bell.put(None)
+        return True
+
+    def take(self, chore: Callable[[], float | None]) -> list[_Item]:
+        """Wait for work and take it; empty when closed and nothing is left.
+
+        `chore` is done between naps; it says in how many seconds it wants to be done again, None for never.
+        """
+        napped = False
+        while True:
+            with self._lock:
+                if self._queue and (self._awaited or napped or self.closed):
+                    return self._cut()
+                if self.closed:
+                    return []
+                asleep = napped and not self._queue
+                self.state = State.ASLEEP if asleep else State.NAPPING
+            again_s = chore()
+            napped = not self._listen(again_s if asleep else LAG_S)
+
+    def close(self) -> None:
+        """Refuse whatever comes; what is queued may still be taken."""
+        with self._lock:
+            self.closed = True
+            self._room.notify_all()
+        self._bell.put(None)
+
+    def drain(self) -> list[_Item]:
+        """Close, and take what is left without doing it."""
+        self.close()
+        with self._lock:
+            left = list(self._queue)
+            self._queue.clear()
+            self.bytes = 0
+            self.state = State.ASLEEP
+        return left
+
+    def _cut(self) -> list[_Item]:
+        """Take a batch off the queue; the lock is held."""
+        self.state = State.BUSY
+        batch: list[_Item] = []
+        size = 0
+        while self._queue and size < BATCH_BYTES:
+            item = self._queue.popleft()
+            size += item.size + _OVERHEAD_BYTES
+            batch.append(item)
+        self._awaited = bool(self._queue)
+        self.bytes -= size
+        self._room.notify_all()
+        return batch
+
+    def _listen(self, timeout_s: float | None) -> bool:
+        """Whether the bell rang before the time was over."""
+        try:
+            self._bell.get(timeout=timeout_s)
+        except Empty:
+            return False
+        return True
+
+
+class Chore:
+    """Something to do every so often."""
+
+    def __init__(self, every_s: float, work: Callable[[], None]) -> None:
+        self._every_s = every_s
+        self._work = work
+        self._due = time.monotonic() + every_s
+
+    def __call__(self) -> float:
+        """Do it when it is due; returns the seconds until it is due again."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._work()
+            self._due = now + self._every_s
+        return self._due - now

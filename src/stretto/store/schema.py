@@ -1,0 +1,140 @@
+"""The tables, and how an older file becomes one of this release. The newest step is the schema.
+
+A run is one row in `runs` (columns to find it by, and its document without the steps), one row in `steps` for each
+step, one in `effects` for each write. A field of a document above 4 KiB lies in `blobs` once per tenant and digest;
+`spilled` names the fields that do. `blob_refs` says which run needs which blob, so that deleting runs deletes content.
+"""
+
+import secrets
+import sqlite3
+from typing import Final
+
+VERSION: Final = 1
+"""What `PRAGMA user_version` says of a file of this release."""
+
+APPLICATION_ID: Final = 0x53545254
+"""``STRT`` in `PRAGMA application_id`, by which a file says whose it is (https://sqlite.org/fileformat2.html)."""
+
+_VERSION_1: Final = """
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value
+) WITHOUT ROWID;
+
+CREATE TABLE runs (
+    id             TEXT PRIMARY KEY NOT NULL,
+    workflow       TEXT NOT NULL,
+    version        TEXT NOT NULL,
+    tenant         TEXT NOT NULL,
+    status         TEXT,              -- NULL until it is sealed
+    started_at_ns  INTEGER NOT NULL,
+    durability     TEXT NOT NULL,
+    owner          TEXT NOT NULL,
+    epoch          INTEGER NOT NULL,  -- a fence: only the writer that holds it may write
+    lease_until_ns INTEGER NOT NULL,  -- after it another process may claim an unsealed run
+    task           TEXT,
+    "group"        TEXT,
+    split          TEXT,
+    purpose        TEXT,
+    doc            TEXT NOT NULL,
+    spilled        TEXT
+);
+CREATE INDEX runs_workflow ON runs (workflow, started_at_ns);
+CREATE INDEX runs_task ON runs (task) WHERE task IS NOT NULL;
+CREATE INDEX runs_group ON runs ("group") WHERE "group" IS NOT NULL;
+CREATE INDEX runs_split ON runs (split, purpose) WHERE split IS NOT NULL;
+CREATE INDEX runs_purpose ON runs (purpose) WHERE purpose IS NOT NULL;
+CREATE INDEX runs_unsealed ON runs (owner) WHERE status IS NULL;
+
+CREATE TABLE steps (
+    run_id    TEXT NOT NULL,
+    seq       INTEGER NOT NULL,       -- order of completion, from 0
+    path      TEXT NOT NULL,
+    component TEXT NOT NULL,
+    status    TEXT NOT NULL,
+    doc       TEXT NOT NULL,
+    spilled   TEXT,
+    PRIMARY KEY (run_id, seq)
+);
+
+CREATE TABLE effects (
+    run_id         TEXT NOT NULL,
+    path           TEXT NOT NULL,
+    state          TEXT NOT NULL,     -- intended, received, refused
+    request_digest TEXT NOT NULL,
+    intended_at_ns INTEGER NOT NULL,
+    doc            TEXT NOT NULL,
+    spilled        TEXT,
+    PRIMARY KEY (run_id, path)
+);
+CREATE INDEX effects_in_doubt ON effects (intended_at_ns) WHERE state = 'intended';
+
+CREATE TABLE annotations (
+    id     INTEGER PRIMARY KEY,
+    run_id TEXT NOT NULL,
+    name   TEXT NOT NULL,
+    at_ns  INTEGER NOT NULL,
+    doc    TEXT NOT NULL
+);
+CREATE INDEX annotations_run ON annotations (run_id, at_ns);
+
+CREATE TABLE blobs (
+    tenant  TEXT NOT NULL,
+    digest  TEXT NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (tenant, digest)
+);
+CREATE TABLE blob_refs (
+    run_id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (run_id, tenant, digest)
+) WITHOUT ROWID;
+CREATE INDEX blob_refs_blob ON blob_refs (tenant, digest);
+"""
+
+_STEPS: Final = (_VERSION_1,)
+"""Script n turns a file of version n into one of version n + 1."""
+
+INPUT_KEY_BYTES: Final = 32
+"""As long as the digest that it keys (RFC 2104 section 3)."""
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Schema version of an open file; 0 for a new one."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def application_of(connection: sqlite3.Connection) -> int:
+    """Whose file this says it is; 0 when it does not say."""
+    return int(connection.execute("PRAGMA application_id").fetchone()[0])
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a file to this release's schema; all or nothing, and once when several processes try at the same time."""
+    if version_of(connection) == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for version in range(version_of(connection), VERSION):
+            for statement in _statements(_STEPS[version]):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        _first_values(connection)
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _statements(script: str) -> list[str]:
+    """Single statements: `executescript` would commit between them."""
+    return [statement for statement in script.split(";\n") if statement.strip()]
+
+
+def _first_values(connection: sqlite3.Connection) -> None:
+    connection.executemany(
+        "INSERT OR IGNORE INTO meta VALUES (?, ?)",
+        [("input_key", secrets.token_bytes(INPUT_KEY_BYTES)), ("lost", 0)],
+    )

@@ -1,0 +1,246 @@
+"""The store: one SQLite file, written by one thread of each process that uses it, read by any."""
+
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, Unpack
+
+import msgspec
+
+from stretto.record.model import Annotation, EffectRecord, Run, StepRecord
+from stretto.store import reading
+from stretto.store.batch import Write
+from stretto.store.claim import claim, is_executing
+from stretto.store.delete import delete
+from stretto.store.exchange import Imported, export_to, import_from
+from stretto.store.journal import RunJournal
+from stretto.store.owner import named, new_owner
+from stretto.store.reader import Reader
+from stretto.store.reading import Filters, RunSummary
+from stretto.store.settle import annotate, settle_effect
+from stretto.store.stats import StoreStats, count
+from stretto.store.writer import Writer
+from stretto.types.enums import Durability
+from stretto.types.errors import UsageError
+from stretto.types.ids import RunId
+from stretto.types.json import JsonObject
+
+_UUID_CHARS: Final = 36
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A run taken over: what it did so far, and the way to go on writing it."""
+
+    run: Run
+    """With the steps that were recorded."""
+    effects: list[EffectRecord]
+    journal: RunJournal
+    epoch: int
+    """The new fence: what the former owner writes from now on is refused."""
+
+    @property
+    def steps(self) -> list[StepRecord]:
+        """The steps that were recorded."""
+        return self.run.steps
+
+
+class Store:
+    """Runs, effects and annotations in one SQLite file. Implements `record.recorder.Recorder`.
+
+    Making one touches no disk; the file is made by the first write. Reading methods block: from an event loop, call
+    them with `asyncio.to_thread`. Every method may be called from any thread, and sees what was handed over before.
+    All raise StoreError, with the remedy, when the file is locked, read-only, damaged, full or not a store.
+    """
+
+    def __init__(self, path: str | Path, *, fsync: bool = False) -> None:
+        """`fsync` makes each commit survive a power cut, not only a killed process."""
+        self.path = Path(path)
+        self._writer = Writer(self.path, new_owner(), fsync=fsync)
+        self._reader = Reader(self.path)
+        self._opened = False
+        self._input_key = b""
+        self._finalizer = weakref.finalize(self, _close, self._writer, self._reader)
+
+    # writing runs
+
+    async def open(self, run: Run, durability: Durability) -> RunJournal:
+        """Begin a run's record; under ``step`` its acceptance is committed on return."""
+        journal = RunJournal(self, self._writer, run, durability, epoch=1)
+        if durability is Durability.STEP:
+            await journal.accept(run)
+        elif not self._opened:
+            await self._writer.submit(Write(run.id, run.tenant, 0))  # a store that cannot be opened says so now
+        self._opened = True
+        return journal
+
+    def claim(self, run_id: str, owner: str = "") -> Claim:
+        """Take over an interrupted or parked run; `owner` is a name for whoever asks who holds it.
+
+        Raises UsageError when the run has ended or keeps no intents, StoreError when another process executes it.
+        """
+        run_id = self._resolve(run_id)
+        holder = named(self._writer.owner, owner)
+        run, effects, epoch = self._writer.call(lambda connection: claim(connection, run_id, holder), lease=True)
+        journal = RunJournal(self, self._writer, run, Durability.STEP, epoch=epoch, kept=run.steps)
+        return Claim(run=run, effects=effects, journal=journal, epoch=epoch)
+
+    @property
+    def input_key(self) -> bytes:
+        """Secret of this store, with which digests of inputs are keyed."""
+        if not self._input_key:
+            query = "SELECT value FROM meta WHERE key = 'input_key'"
+            self._input_key = bytes(self._writer.call(lambda connection: connection.execute(query).fetchone()[0]))
+        return self._input_key
+
+    @property
+    def lost(self) -> int:
+        """Runs and steps that this object accepted for writing and could not commit; `stats` counts all there were."""
+        return self._writer.lost
+
+    # reading
+
+    def get(self, run_id: str) -> Run:
+        """A run by its id, by the unique beginning of it, or by its workflow_run_id."""
+        found = self._resolve(run_id)
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            run = reading.load_run(connection, found)
+        if run is None:
+            raise UsageError(f"run {run_id!r} is not in {self.path}; `stretto runs list` shows those that are")
+        return run
+
+    def list(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> Sequence[RunSummary]:
+        """Runs, sealed or not, newest first."""
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            return reading.list_runs(connection, filters, limit)
+
+    def runs(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> Iterator[Run]:
+        """Sealed runs with their steps, oldest first, a page at a time: what folds read."""
+        self._catch_up()
+        after = ""
+        while limit is None or limit > 0:
+            with self._reader.snapshot() as connection:
+                page = reading.scan_runs(connection, filters, after, limit)
+            if not page:
+                return
+            yield from page
+            after = page[-1].id
+            limit = None if limit is None else limit - len(page)
+
+    def effects(self, run_id: str) -> Sequence[EffectRecord]:
+        """The writes of a run, in the order of their intents."""
+        found = self._resolve(run_id)
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            return reading.load_effects(connection, found)
+
+    def in_doubt(self) -> Sequence[EffectRecord]:
+        """Writes that may or may not have happened, of runs that nobody executes any more."""
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            runs = reading.runs_in_doubt(connection)
+            left = [run_id for run_id, status, owner, lease in runs if not is_executing(status, owner, lease)]
+            return reading.load_in_doubt(connection, left)
+
+    def pending(self, now_ns: int | None = None) -> Sequence[RunSummary]:
+        """Accepted runs that were never sealed and whose process is gone or silent: they wait to be resumed."""
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            unsealed = list(reading.list_unsealed(connection))
+        return [run for run, owner, lease in unsealed if not is_executing(None, owner, lease, now_ns)]
+
+    def annotations(self, run_id: str, *, as_of_ns: int | None = None) -> Sequence[Annotation]:
+        """What became known of a run up to a time, in that order."""
+        found = self._resolve(run_id)
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            return reading.load_annotations(connection, found, as_of_ns)
+
+    def stats(self) -> StoreStats:
+        """How much there is."""
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            return count(connection, self.path, self._writer.lost_unsaved)
+
+    # changing what is kept
+
+    def annotate(self, *annotations: Annotation) -> None:
+        """Append what became known of runs; committed on return."""
+        self._writer.call(lambda connection: annotate(connection, annotations))
+
+    def settle_effect(
+        self, run_id: str, path: str, *, response: JsonObject | None, by: str = "", reason: str = ""
+    ) -> EffectRecord:
+        """Write down a person's word on a write in doubt: the response it gave, or None when it did not happen.
+
+        Who said so and why is kept as an annotation. The run can be resumed afterwards.
+        """
+        found = self._resolve(run_id)
+        return self._writer.call(lambda connection: settle_effect(connection, found, path, response, by, reason))
+
+    def delete(self, run_ids: Sequence[str], *, force: bool = False) -> int:
+        """Delete runs with their steps, effects, annotations and content that no other run shares; returns how many.
+
+        Refuses a run that is being executed, and without `force` one with a write in doubt.
+        """
+        found = [self._resolve(run_id) for run_id in run_ids]
+        return self._writer.call(lambda connection: delete(connection, found, force=force))
+
+    # leaving and entering
+
+    def export(
+        self, out: Path, *, blobs_dir: Path | None = None, limit: int | None = None, **filters: Unpack[Filters]
+    ) -> int:
+        """Write sealed runs, each followed by its effects and annotations, as JSON Lines; returns how many runs.
+
+        Arrays go to `blobs_dir`, by default a folder beside: ``runs.jsonl`` has ``runs.blobs``.
+        """
+        return export_to(self, out, blobs_dir, self.runs(limit=limit, **filters))
+
+    def import_(self, source: Path, *, blobs_dir: Path | None = None) -> Imported:
+        """Take in what an export wrote. A record that is here already is left as it stands; a run that differs from
+        its namesake here is refused. The whole file is checked before anything is written.
+
+        What was imported can be read, folded and replayed, not resumed: its own store may be resuming it.
+        """
+        return import_from(self._writer, source, blobs_dir)
+
+    # life
+
+    def flush(self) -> None:
+        """Return when everything handed over so far is committed."""
+        if not self._writer.inbox.idle:
+            self._writer.call(lambda _: None)
+
+    def close(self) -> None:
+        """Commit what is queued, let others take over unsealed runs, and close the file. Closing twice is no harm."""
+        self._finalizer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _catch_up(self) -> None:
+        """Let a reader see what was handed over before."""
+        if not self._writer.inbox.closed:
+            self.flush()
+
+    def _resolve(self, run_id: str) -> RunId:
+        """The full id that is meant; raises UsageError when there is none or more than one."""
+        wanted = run_id.rpartition(".")[2].lower()
+        if len(wanted) == _UUID_CHARS:
+            return RunId(wanted)
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            return reading.resolve(connection, wanted)
+
+
+def _close(writer: Writer, reader: Reader) -> None:
+    writer.close()
+    reader.close()

@@ -1,0 +1,243 @@
+"""The one thread that writes: whatever is queued when it comes round is one transaction."""
+
+import asyncio
+import concurrent.futures
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias, TypeVar
+
+from stretto.store.batch import RefusedError, Write, apply
+from stretto.store.connect import connect_writer
+from stretto.store.failure import store_error
+from stretto.store.inbox import FULL_BYTES, Chore, Inbox
+from stretto.store.owner import HEARTBEAT_S, LEASE_S
+from stretto.types.errors import StoreError
+
+_T = TypeVar("_T")
+
+_PASSING: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
+"""Failures after which the connection is as good as before."""
+
+Outcome: TypeAlias = tuple["asyncio.Future[None]", StoreError | None]
+
+
+class _Task:
+    """Work for the writer's connection, in a transaction of its own."""
+
+    __slots__ = ("future", "lease", "work")
+
+    size = 0
+
+    def __init__(self, work: Callable[[sqlite3.Connection], Any], *, lease: bool) -> None:  # Any: what it returns
+        self.work = work
+        self.lease = lease
+        self.future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+
+class Writer:
+    """Queue and thread; starts with the first write, opens the file then."""
+
+    def __init__(self, path: Path, owner: str, *, fsync: bool, full_bytes: int = FULL_BYTES) -> None:
+        self.path = path
+        self.owner = owner
+        self.lost = 0
+        """Runs and steps that were accepted for writing and could not be committed."""
+        self.lost_unsaved = 0
+        """Of those, how many the file does not know of yet."""
+        self.inbox: Inbox[Write | _Task] = Inbox(full_bytes)
+        self._fsync = fsync
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._leases = 0
+        """Unsealed runs of this owner that another process may be waiting for."""
+        self._heartbeat = Chore(HEARTBEAT_S, self._renew_leases)
+
+    # any thread
+
+    def post(self, write: Write) -> None:
+        """Write behind. Blocks the thread while the queue is full, so that memory stays bounded."""
+        self._put(write, awaited=False)
+
+    async def submit(self, write: Write) -> None:
+        """Write, and return when it is committed; raises StoreError when it cannot be."""
+        write.waiter = asyncio.get_running_loop().create_future()
+        self._put(write, awaited=True)
+        await write.waiter
+
+    def call(self, work: Callable[[sqlite3.Connection], _T], *, lease: bool = False) -> _T:
+        """Run `work` in a transaction of its own after everything queued, and return what it returns. Blocks.
+
+        With `lease` it has taken a run over, whose lease is to be renewed.
+        """
+        task = _Task(work, lease=lease)
+        self._put(task, awaited=True)
+        result: _T = task.future.result()
+        return result
+
+    def close(self) -> None:
+        """Commit what is queued, give back the leases and close the file. Later writes are refused."""
+        self.inbox.close()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _put(self, item: Write | _Task, *, awaited: bool) -> None:
+        if self._thread is None:
+            self._start()
+        if not self.inbox.put(item, awaited=awaited):
+            raise StoreError(f"{self.path} was closed; open a new Store to go on")
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None and not self.inbox.closed:
+                thread = threading.Thread(target=self._work, name=f"stretto-store {self.path.name}", daemon=True)
+                thread.start()
+                self._thread = thread
+
+    # the writer's thread
+
+    def _work(self) -> None:
+        try:
+            while batch := self.inbox.take(self._between_naps):
+                self._process(batch)
+            if self._connection is not None and (self._leases > 0 or self.lost_unsaved):
+                self._set_leases(until_ns=0)
+        finally:  # also when it dies of a bug: nobody may wait for it for ever
+            self._abandon()
+
+    def _process(self, batch: Sequence[Write | _Task]) -> None:
+        writes: list[Write] = []
+        for item in batch:
+            if isinstance(item, Write):
+                writes.append(item)
+                continue
+            self._commit(writes)
+            writes = []
+            self._perform(item)
+        self._commit(writes)
+
+    def _commit(self, writes: list[Write]) -> None:
+        """Commit writes together; when one of them does not stand, each by itself."""
+        if not writes:
+            return
+        try:
+            self._transact(lambda connection: apply(connection, writes))
+        except (RefusedError, sqlite3.IntegrityError, OverflowError) as error:
+            if len(writes) > 1:
+                for write in writes:
+                    self._commit([write])
+                return
+            self._settle(writes, writes[0].refusal(error), refused=True)
+        except StoreError as error:
+            self._settle(writes, error)
+        else:
+            self._leases += sum(write.leases for write in writes)
+            self._settle(writes, None)
+
+    def _perform(self, task: _Task) -> None:
+        """Run a task. The boundary: whatever it raises belongs to the thread that asked for it."""
+        try:
+            result = self._transact(task.work)
+        except BaseException as error:  # noqa: BLE001  # handed to the caller, who raises it
+            task.future.set_exception(error)
+        else:
+            self._leases += task.lease
+            task.future.set_result(result)
+
+    def _transact(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Open the file if need be and run `work` between BEGIN and COMMIT."""
+        if self._connection is None:
+            self._connection = connect_writer(self.path, fsync=self._fsync)
+        try:
+            result = self._between_begin_and_commit(self._connection, work)
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) not in _PASSING:
+                self._disconnect()
+            raise store_error(error, self.path) from error
+        self.lost_unsaved = 0
+        return result
+
+    def _between_begin_and_commit(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(connection)
+            if self.lost_unsaved:
+                connection.execute("UPDATE meta SET value = value + ? WHERE key = 'lost'", (self.lost_unsaved,))
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:  # SQLite itself has rolled back after some failures
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+    def _settle(self, writes: Iterable[Write], error: StoreError | None, *, refused: bool = False) -> None:
+        """Tell those who wait, once per event loop; count what is lost."""
+        by_loop: dict[asyncio.AbstractEventLoop, list[Outcome]] = {}
+        for write in writes:
+            if write.waiter is not None:
+                by_loop.setdefault(write.waiter.get_loop(), []).append((write.waiter, error))
+            elif error is not None:
+                if write.journal is not None:
+                    write.journal.refused = error
+                if not refused:
+                    self.lost += write.records
+                    self.lost_unsaved += write.records
+        for loop, outcomes in by_loop.items():
+            _tell(loop, outcomes)
+
+    def _abandon(self) -> None:
+        """The thread ends: close the file, and refuse whatever is still queued."""
+        left = self.inbox.drain()
+        self._disconnect()
+        error = StoreError(f"{self.path}: its writer ended before this could be written")
+        self._settle((item for item in left if isinstance(item, Write)), error)
+        for item in left:
+            if isinstance(item, _Task):
+                item.future.set_exception(error)
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    # leases
+
+    def _between_naps(self) -> float | None:
+        return self._heartbeat() if self._leases > 0 else None
+
+    def _renew_leases(self) -> None:
+        self._set_leases(until_ns=time.time_ns() + int(LEASE_S * 1e9))
+
+    def _set_leases(self, *, until_ns: int) -> None:
+        """Failing is no harm: the next heartbeat tries again, and should the lease end, the fence still stands."""
+        try:
+            self._transact(
+                lambda connection: connection.execute(
+                    "UPDATE runs SET lease_until_ns = ?1 WHERE owner >= ?2 AND owner < ?2 || '0' AND status IS NULL",
+                    (until_ns, self.owner),  # with any name behind it: '0' follows '/'
+                )
+            )
+        except StoreError:
+            return
+
+
+def _tell(loop: asyncio.AbstractEventLoop, outcomes: list[Outcome]) -> None:
+    try:
+        loop.call_soon_threadsafe(_resolve, outcomes)
+    except RuntimeError:  # the loop was closed, and with it whoever waited
+        return
+
+
+def _resolve(outcomes: list[Outcome]) -> None:
+    for waiter, error in outcomes:
+        if waiter.done():  # cancelled meanwhile
+            continue
+        if error is None:
+            waiter.set_result(None)
+        else:
+            waiter.set_exception(StoreError(str(error), retryable=error.retryable))
