@@ -123,7 +123,9 @@ def _schema(hint: Any, level: Level, mode: typing.Literal["validation", "seriali
             if mode == "serialization":
                 _require_defaulted(schema, hint)
             return inlined(schema), level
-    return inlined(_adapter(hint).json_schema(mode=mode, schema_generator=_schema_generator())), level
+    by_alias = mode == "validation"  # a model is encoded by the names of its fields, as `model_dump` does
+    schema = _adapter(hint).json_schema(mode=mode, by_alias=by_alias, schema_generator=_schema_generator())
+    return inlined(schema), level
 
 
 def _without_object(hint: Any) -> Any:

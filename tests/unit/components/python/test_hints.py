@@ -10,10 +10,12 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import jsonschema_rs
 import msgspec
+import orjson
 import pydantic
 import pytest
 
 from stretto.components.python.hints import HintError, Level, codec_of, level_of, output_schema_of
+from stretto.record.canonical import snapshot
 from stretto.types.json import Json, JsonObject
 
 
@@ -135,6 +137,15 @@ def test_a_pydantic_model_is_validated_by_pydantic() -> None:
     assert convert({"name": "abc"}) == Model(name="abc")
     with pytest.raises(pydantic.ValidationError):
         convert({"name": "abcd"})
+
+
+def test_an_alias_is_how_a_model_is_read_and_not_how_it_is_encoded() -> None:
+    class Aliased(pydantic.BaseModel):
+        name: str = pydantic.Field(alias="fullName")
+
+    schemas = codec_of(Aliased).schema, output_schema_of(Aliased)
+    assert [list(schema["properties"]) for schema in schemas] == [["fullName"], ["name"]]  # type: ignore[arg-type]
+    assert jsonschema_rs.is_valid(schemas[1], orjson.loads(snapshot(Aliased(fullName="x"))))
 
 
 def test_a_schema_holds_no_reference_unless_the_type_is_recursive() -> None:
