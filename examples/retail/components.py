@@ -1,4 +1,4 @@
-"""The components of the retail workflow: what it sees, how it chooses, whom it calls, what it keeps, how it is judged."""
+"""The components of the retail workflow: what is seen, chosen, called, kept, and how a run is judged."""
 
 import atexit
 import os

@@ -66,7 +66,12 @@ def _live(brief: Brief, facts: Facts, intents: frozenset[Intent | None]) -> list
         found = [m for m in found if m.products] or found
     found = [m for m in found if m.only] or found
     done = _done(facts)
-    return [m for m in found if m.many or not any((m.intent, p) in done for p in m.products)]
+    return [m for m in found if _all_of_them(m) or not any((m.intent, p) in done for p in m.products)]
+
+
+def _all_of_them(mention: Mention) -> bool:
+    """Whether a mention is of several things; "the more expensive of the two" is of one."""
+    return mention.many and not (mention.products and _PRICE.search(mention.have))
 
 
 def _done(facts: Facts) -> set[tuple[Intent | None, str]]:

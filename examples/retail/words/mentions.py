@@ -87,7 +87,8 @@ _LAST_NAMED: Final = re.compile(r"\b(?:return|cancel|returning|cancelling) (?:th
 _CONDITION: Final = re.compile(
     r"\bif\b[^.;]*?(?:\bnot\b|n't\b|cannot|\bno\b|\bunable\b|\bissues?\b|impossible|\bfails?\b)|\botherwise\b"
 )
-_ADDRESS: Final = re.compile(r"\baddress(?:es)?\b")
+ADDRESS: Final = re.compile(r"(?<!mail )\baddress(?:es)?\b")
+"""A postal one, not an e-mail address."""
 _DENIED: Final = re.compile(r"(?:(?:\bnot|n't|\bnever)(?: \w+){0,3}|\bwhether(?: \w+){0,5}) $")
 _QUESTION: Final = re.compile(
     r"\b(?:know|ask|check|tell|wonder|inquire|how many|how much|tracking|curious|total price)\b"
@@ -156,7 +157,7 @@ def _events(low: str) -> list[_Event]:
         if not _DENIED.search(low, max(0, m.start() - 40), m.start()) or intent is Intent.KEEP:
             events.append(_Event(start=m.start(), end=m.end(), kind="verb", intent=intent))
     events += _things(low)
-    for kind, pattern in (("except", _EXCEPT), ("condition", _CONDITION), ("address", _ADDRESS)):
+    for kind, pattern in (("except", _EXCEPT), ("condition", _CONDITION), ("address", ADDRESS)):
         events += [_Event(start=m.start(), end=m.end(), kind=kind) for m in pattern.finditer(low)]
     return sorted(events, key=lambda e: (e.start, -e.end))
 
@@ -218,8 +219,7 @@ def _intent_of_thing(low: str, events: list[_Event], index: int, last: Intent | 
 
     A thing in a question ("how many t-shirts are there") has none.
     """
-    start = max((e.end for e in events[:index] if e.kind == "sentence"), default=0)
-    question = _QUESTION.search(low, start, events[index].start)
+    question = _QUESTION.search(low, _sentence_start(events, index), events[index].start)
     sentences = 0
     for event in events[index + 1 :]:
         if event.kind == "sentence":
@@ -261,7 +261,8 @@ def _mention(low: str, events: list[_Event], index: int, literals: Sequence[tupl
 def _held(low: str, events: list[_Event], index: int) -> str | None:
     """Whether the words around a thing, or else its verb, say that it is still to come or has arrived."""
     event = events[index]
-    around = low[_left(events, index) : event.start] + " | " + low[event.end : event.end + 40].partition(".")[0]
+    left = _left(events, index) if event.products else _sentence_start(events, index)
+    around = low[left : event.end] + " | " + low[event.end : event.end + 40].partition(".")[0]
     if _PENDING.search(around):
         return "pending"
     if _DELIVERED.search(around):
@@ -298,10 +299,13 @@ def _right(low: str, events: list[_Event], index: int) -> int:
     return len(low)
 
 
+def _sentence_start(events: list[_Event], index: int) -> int:
+    return max((e.end for e in events[:index] if e.kind == "sentence"), default=0)
+
+
 def _sentence_of(low: str, events: list[_Event], index: int) -> str:
-    start = max((e.end for e in events[:index] if e.kind == "sentence"), default=0)
     end = min((e.start for e in events[index:] if e.kind == "sentence"), default=len(low))
-    return low[start:end]
+    return low[_sentence_start(events, index) : end]
 
 
 def order_ids(text: str) -> tuple[str, ...]:
