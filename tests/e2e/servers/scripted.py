@@ -129,4 +129,4 @@ def main(mode: str, log: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "")
+    main(*[*sys.argv[1:], "", ""][:2])
