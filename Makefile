@@ -31,7 +31,7 @@ unit: install
 	$(BIN)/pytest -q
 
 bench-engine: install
-	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python -m benchmarks.engine
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-peers .mypy_cache .pytest_cache .ruff_cache
