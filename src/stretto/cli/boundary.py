@@ -1,0 +1,108 @@
+"""The outermost edge: runs the command that was typed and turns whatever happens into an exit code and words."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Final, NoReturn, cast
+
+import typer
+
+from stretto import __version__
+from stretto.cli.app import app
+from stretto.cli.errors import error_document, error_text
+from stretto.cli.exits import Exit, exit_of
+from stretto.cli.terminal import note, notes, print_json, survive_any_encoding
+from stretto.types.errors import StrettoError
+
+DEBUG_VARIABLE: Final = "STRETTO_DEBUG"
+"""Environment variable that asks for the traceback of a bug."""
+
+_WRONG_USAGE: Final = cast("tuple[type[Exception], ...]", typer.BadParameter.__bases__)
+"""click's UsageError is what its parser raises: the base of BadParameter. Newer typer vendors click privately."""
+
+
+def main() -> NoReturn:
+    """Run the command of this process and exit with its code."""
+    survive_any_encoding()
+    code = execute(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _leave_quietly()
+    sys.exit(code)
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Run a command; returns its exit code, whatever happens."""
+    as_json = "--json" in arguments
+    try:
+        return _invoke(arguments)
+    except StrettoError as error:
+        return _tell(error, as_json=as_json)
+    except KeyboardInterrupt:
+        return _say(Exit.INTERRUPTED, "cancelled", "stopped by Ctrl-C", as_json=as_json)
+    except BrokenPipeError:
+        return _leave_quietly()
+    except Exception as error:  # noqa: BLE001  # the boundary: whatever is not ours is told as a bug
+        return _tell_bug(error, as_json=as_json)
+
+
+def _invoke(arguments: Sequence[str]) -> int:
+    """Parse and run. Verbs return their exit code, or nothing when all is well."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("stretto", list(arguments)) as context:
+            return int(command.invoke(context) or Exit.OK)
+    except typer.Exit as done:
+        return done.exit_code
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    except _WRONG_USAGE as error:
+        return _tell_usage(error, as_json="--json" in arguments)
+
+
+def _tell(error: StrettoError, *, as_json: bool) -> int:
+    if as_json:
+        print_json(error_document(error))
+    else:
+        note(error_text(error, notes().width))
+    return exit_of(error)
+
+
+def _tell_usage(error: Exception, *, as_json: bool) -> int:
+    """What click says of a command line, and where to read more; nothing when it printed the help already."""
+    context = getattr(error, "ctx", None)
+    message = str(getattr(error, "format_message", error.__str__)()).strip()
+    if not message:
+        return Exit.USAGE
+    message = " ".join(message.split())
+    if context is not None and not as_json:
+        message += f"\n  read more: {context.command_path} --help"
+    return _say(Exit.USAGE, "usage", message, as_json=as_json)
+
+
+def _tell_bug(error: Exception, *, as_json: bool) -> int:
+    """Say that it is ours."""
+    what = f"{type(error).__name__}: {error}"
+    if os.environ.get(DEBUG_VARIABLE):
+        traceback.print_exception(error)
+        hint = "please report it with the traceback above"
+    else:
+        hint = f"{DEBUG_VARIABLE}=1 shows the traceback; please report it with that"
+    message = f"this is a bug in stretto {__version__}, not in your files: {what}\n  {hint}"
+    return _say(Exit.FAILED, "bug", message, as_json=as_json)
+
+
+def _say(code: Exit, name: str, message: str, *, as_json: bool) -> int:
+    if as_json:
+        print_json({"error": {"code": name, "message": message, "problems": []}})
+    else:
+        note(f"{'' if code is Exit.INTERRUPTED else 'error: '}{message}")
+    return code
+
+
+def _leave_quietly() -> int:
+    """Stop writing to a pipe that nobody reads; Python would complain of it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.BROKEN_PIPE

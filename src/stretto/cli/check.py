@@ -1,0 +1,135 @@
+"""`stretto check`: everything that can be known of a workflow without running it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+import typer
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from stretto.cli.errors import error_document, error_text
+from stretto.cli.exits import Exit
+from stretto.cli.help import VerbCommand
+from stretto.cli.options import AsJson, WorkflowFile
+from stretto.cli.plan_lines import StepLine, effects_of, limits_of, step_lines
+from stretto.cli.terminal import note, notes, print_json, show
+from stretto.cli.words import EFFECT_STYLES, count_text
+from stretto.plan.model import Note, Plan
+from stretto.runtime.load import load
+from stretto.spec.codes import SpecCode
+from stretto.types.card import Card
+from stretto.types.enums import Scope
+from stretto.types.errors import SpecError
+from stretto.types.ids import SHORT_DIGEST_HEX
+
+app = typer.Typer(add_completion=False)
+
+_NO_FILE: Final = frozenset({SpecCode.NOT_FOUND, SpecCode.NOT_A_FILE, SpecCode.UNREADABLE})
+"""With these the path is wrong, not what it names."""
+
+
+@app.command(cls=VerbCommand)
+def check(
+    file: WorkflowFile,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Also say which expressions have a type known only at run time, and why."),
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Check a workflow file with its contract, components and sub-workflows; nothing is run.
+
+    Exits with 1 when there are problems, 2 when there is no such file.
+    """
+    try:
+        plan = load(file).plan
+    except SpecError as error:
+        if as_json:
+            print_json(error_document(error))
+        else:
+            note(error_text(error, notes().width))
+        return Exit.USAGE if {problem.code for problem in error.problems} <= _NO_FILE else Exit.FAILED
+    said = sorted((each for each in plan.notes if verbose or not each.verbose), key=_in_reading_order)
+    if as_json:
+        print_json(_document(plan, file, said))
+    else:
+        show(_report(plan, file, said, verbose=verbose))
+    return Exit.OK
+
+
+def _in_reading_order(said: Note) -> tuple[str | int, ...]:
+    file, *place = said.place.rsplit(":", 2)
+    return file, *(int(part) if part.isdigit() else 0 for part in place)
+
+
+def _document(plan: Plan, file: Path, said: list[Note]) -> Any:
+    return {
+        "ok": True,
+        "file": str(file),
+        "workflow": plan.name,
+        "version": plan.version,
+        "manifest": plan.manifest_digest,
+        "durability": plan.durability.value,
+        "steps": [msgspec.to_builtins(line) for line in step_lines(plan)],
+        "components": [msgspec.to_builtins(component.card) for component in plan.components.values()],
+        "notes": [{"place": each.place, "text": each.text} for each in said],
+    }
+
+
+def _report(plan: Plan, file: Path, said: list[Note], *, verbose: bool) -> RenderableType:
+    lines = step_lines(plan)
+    parts: list[RenderableType] = [
+        Text.assemble((plan.name, "bold"), f" {plan.version}  ", (str(file), "dim")),
+        Text("  " + " · ".join(limits_of(plan)), "dim"),
+        _titled("steps", _steps(lines, verbose=verbose)),
+        _titled("components", _components(plan, verbose=verbose)),
+    ]
+    if any(line.together for line in lines):
+        parts.insert(3, Text("  Steps with the same number run at the same time.", "dim"))
+    if said:
+        parts.append(_titled("notes", Group(*(Text.assemble((f"{n.place}: ", "bold"), n.text) for n in said))))
+    parts.append(
+        Text(f"\nok: {count_text(len(lines), 'step')}, {count_text(len(plan.components), 'component')}", "bold green")
+    )
+    return Group(*parts)
+
+
+def _titled(title: str, body: RenderableType) -> RenderableType:
+    return Group("", Text(title, "bold"), Padding(body, (0, 0, 0, 2), expand=False))
+
+
+def _steps(lines: list[StepLine], *, verbose: bool) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for line in lines:
+        order = Text(f"{'  ' * line.depth}{line.order}", "bold" if line.together else "dim")
+        effect = Text(str(line.effect or ""), EFFECT_STYLES[line.effect] if line.effect else "")
+        rules = [*line.rules, *([f"after {', '.join(line.after)}"] if verbose and line.after else [])]
+        table.add_row(order, Text(line.name, "bold"), line.calls, effect, Text(", ".join(rules)))
+    return table
+
+
+def _components(plan: Plan, *, verbose: bool) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for name, component in plan.components.items():
+        card = component.card
+        effects = Text(effects_of(card, most=1000 if verbose else 3))
+        table.add_row(
+            Text(name, "bold"), card.version, card.kind, effects, Text(", ".join(_traits(card)), "dim"),
+            Text(card.digest[:SHORT_DIGEST_HEX], "dim"),
+        )  # fmt: skip
+    return table
+
+
+def _traits(card: Card) -> Iterator[str]:
+    if card.trainable:
+        yield "trainable"
+    if card.idempotent:
+        yield "idempotent"
+    if card.confirms:
+        yield "confirms"
+    if card.scope is Scope.RUN:
+        yield "one for each run"

@@ -1,0 +1,57 @@
+"""`stretto doctor`: whether this installation and this store are well, and what to do where they are not."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from stretto.cli.doctor.findings import Finding, State
+from stretto.cli.doctor.installation import examine_installation
+from stretto.cli.doctor.kept import examine_store
+from stretto.cli.exits import Exit
+from stretto.cli.help import VerbCommand
+from stretto.cli.options import AsJson, StorePath
+from stretto.cli.terminal import is_unicode, print_json, results, show
+from stretto.cli.words import count_text
+from stretto.runtime.load import store_path
+
+app = typer.Typer(add_completion=False)
+
+_MARKS: Final = {State.WELL: ("✓", "ok", "green"), State.NOTE: ("·", "-", "dim"), State.WRONG: ("✗", "!!", "bold red")}
+"""For a stream that knows Unicode, for one that does not, and the style."""
+
+
+@app.command(cls=VerbCommand)
+def doctor(store: StorePath = None, as_json: AsJson = False) -> int:
+    """Examine the installation and the store: extras, integrity, lost records, interrupted runs, writes in doubt.
+
+    Exits with 1 when something is wrong; each finding says what to do.
+    """
+    findings = [*examine_installation(), *examine_store(store_path(store), given=store)]
+    wrong = sum(finding.state is State.WRONG for finding in findings)
+    if as_json:
+        print_json({"ok": not wrong, "checks": [msgspec.to_builtins(finding) for finding in findings]})
+    else:
+        show(_table(findings, unicode=is_unicode(results())))
+        verdict = Text("all is well", "bold green")
+        if wrong:
+            verdict = Text(f"{count_text(wrong, 'thing')} {'is' if wrong == 1 else 'are'} wrong", "bold red")
+        show(verdict)
+    return Exit.FAILED if wrong else Exit.OK
+
+
+def _table(findings: Iterable[Finding], *, unicode: bool) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for finding in findings:
+        mark, plain, style = _MARKS[finding.state]
+        text = Text(finding.text, "dim" if finding.state is State.NOTE else "")
+        if finding.remedy:
+            text.append("\n→ " if unicode else "\n-> ", "not dim").append(finding.remedy, "not dim bold")
+        table.add_row(Text(mark if unicode else plain, style), finding.name, text)
+    return table

@@ -1,0 +1,52 @@
+"""Verbs that make a run: load, open, run, close, say what became of it; also when Ctrl-C comes in between."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from stretto.cli.exits import Exit
+from stretto.cli.outcome import tell_cancelled, tell_run
+from stretto.cli.terminal import stdout_for_results_only
+from stretto.record.model import Run
+from stretto.runtime.load import load
+from stretto.runtime.workflow import Workflow
+from stretto.store.journal import RunJournal
+from stretto.store.sqlite import Store
+from stretto.types.enums import Durability
+
+Start = Callable[[Workflow], Awaitable[Run]]
+"""Makes one run of a workflow that is open."""
+
+
+class WatchedStore(Store):
+    """A store that remembers the run begun last: whoever is interrupted has no other way to know its id."""
+
+    begun: str = ""
+
+    async def open(self, run: Run, durability: Durability) -> RunJournal:
+        """Begin a run's record."""
+        self.begun = run.id
+        return await super().open(run, durability)
+
+
+def make_run(store: WatchedStore, file: Path, start: Start, *, given: Path | None, as_json: bool) -> int:
+    """Make a run of the workflow in `file` and tell of it; `given` is the store as typed. Returns the exit code.
+
+    Ctrl-C cancels the components and lets the engine seal the run.
+    """
+    try:
+        with stdout_for_results_only():
+            made = asyncio.run(_made(load(file, store=store), start))
+    except KeyboardInterrupt:
+        if not store.begun:
+            raise
+        store.flush()
+        tell_cancelled(store.get(store.begun), given=given, as_json=as_json)
+        return Exit.INTERRUPTED
+    tell_run(made, store.path, given=given, as_json=as_json)
+    return Exit.OK if made.succeeded else Exit.FAILED
+
+
+async def _made(workflow: Workflow, start: Start) -> Run:
+    async with workflow:
+        return await start(workflow)

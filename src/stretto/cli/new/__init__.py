@@ -1,0 +1,106 @@
+"""`stretto new`: from the four questions of a whiteboard to a workflow that runs."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from stretto.cli.diagram import ASCII, UNICODE, boxes_of, draw
+from stretto.cli.help import VerbCommand
+from stretto.cli.new.scaffold import FILES, example_request, write_scaffold
+from stretto.cli.new.whiteboard import Question, Whiteboard, read_answers
+from stretto.cli.options import AsJson
+from stretto.cli.terminal import is_unicode, notes, print_json, results, show
+from stretto.runtime.load import load
+from stretto.spec.texts import WORKFLOW_NAME
+from stretto.spec.workflow import load_workflow
+from stretto.types.errors import UsageError
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the workflow and its folder.", show_default=False)],
+    planner: Annotated[
+        str | None, typer.Option("--planner", metavar="TEXT", help="Answers: what does the planner decide?")
+    ] = None,
+    systems: Annotated[
+        str | None,
+        typer.Option("--systems", metavar="NAMES", help="Answers: which real systems does the executor call?"),
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option("--memory", metavar="TEXT", help="Answers: what does memory keep?")
+    ] = None,
+    measures: Annotated[
+        str | None,
+        typer.Option("--measures", metavar="NAMES", help="Answers: by which business measures does the reward judge?"),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take the defaults.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a new workflow: ask the four questions of a whiteboard, draw every arrow with its contract, write the files.
+
+    What it writes passes `stretto check`, `stretto run` and its own tests at once.
+    """
+    folder = Path(name)
+    _refuse_name(folder.name)
+    _refuse_folder(folder)
+    given = {"planner": planner, "systems": systems, "memory": memory, "measures": measures}
+    board = read_answers(lambda question: _answer(question, given[question.name], ask=not yes))
+    _write(folder, board)
+    drawing = _drawing(folder)
+    with (folder / "README.md").open("a") as readme:
+        readme.write(f"\n```text\n{drawing[True].plain}```\n")
+    if as_json:
+        print_json({"folder": str(folder), "files": list(FILES), "drawing": drawing[True].plain})
+        return
+    show(drawing[is_unicode(results())])
+    show(Text.assemble((f"{folder}/", "bold"), f" holds {', '.join(FILES)}\n"))
+    show(Text("type next:", "dim"))
+    for command in (f"cd {folder}", "stretto check workflow.yaml", _run_command(board), "pytest"):
+        show(Text(f"  {command}", "bold"))
+
+
+def _refuse_name(name: str) -> None:
+    for rule in WORKFLOW_NAME.rules:
+        if not re.search(rule.pattern, name):
+            raise UsageError(f"'{name}' {rule.message}; expected {rule.expected}")
+
+
+def _refuse_folder(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is there already and not empty; choose another name, or empty it first")
+
+
+def _answer(question: Question, given: str | None, *, ask: bool) -> str:
+    """The answer by flag, by keyboard, or the default."""
+    if given is not None or not ask:
+        return given or ""
+    prompt = Text.assemble((question.text, "bold"), (f"\n  [{question.default}] ", "dim"))
+    try:
+        return notes().input(prompt)
+    except EOFError:
+        raise UsageError("nobody answers; --yes takes the defaults") from None
+
+
+def _write(folder: Path, board: Whiteboard) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_scaffold(folder, board)
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder} cannot be written: {error.strerror}") from error
+
+
+def _drawing(folder: Path) -> dict[bool, Text]:
+    """The workflow as it was written, read back and drawn: in ASCII, and in Unicode."""
+    file = folder / "workflow.yaml"
+    spec = load_workflow(file)
+    boxes = boxes_of(spec, load(file, store=folder / ".stretto" / "runs.db").plan)
+    return {False: draw(boxes, ASCII), True: draw(boxes, UNICODE)}
+
+
+def _run_command(board: Whiteboard) -> str:
+    return f"""stretto run workflow.yaml --input '{{"request": "{example_request(board)}"}}'"""

@@ -1,0 +1,87 @@
+"""The five files of a new workflow, from templates and the answers of the whiteboard."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+from textwrap import dedent
+from typing import Final
+
+from stretto.cli.new.whiteboard import NOTHING, Measure, System, Whiteboard
+
+FILES: Final = ("workflow.yaml", "contract.yaml", "components.py", "test_workflow.py", "README.md")
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+
+_SYSTEM: Final = Template('''
+def $name(request: str) -> Answer:
+    """$verb $name. Put the real call here; until then it answers requests that mention it."""
+    return pretend("$name", request)
+''')
+
+_KNOWN_MEASURES: Final = {
+    "solved": '''
+        @stretto.reward
+        def solved(system: str, found: bool | None) -> float:
+            """1 when a system had the answer, 0 when none was asked or it had none."""
+            return 1.0 if found else 0.0
+    ''',
+    "effort": '''
+        @stretto.reward
+        def effort(system: str, found: bool | None) -> float:
+            """How many systems were called."""
+            return 0.0 if system == NOTHING else 1.0
+    ''',
+}
+
+_NEW_MEASURE: Final = Template('''
+@stretto.reward
+def $name(system: str, found: bool | None) -> tuple[None, str]:
+    """$name of a run. Say here how it is measured; until then it is unknown, and never 0."""
+    return None, "not measured yet: say how in components.py"
+''')
+
+
+def example_request(board: Whiteboard) -> str:
+    """A request that one of the systems knows about, to try the workflow with."""
+    return f"I have a question about {board.systems[0].name}"
+
+
+def write_scaffold(folder: Path, board: Whiteboard) -> None:
+    """Write all files into the folder, which must be there."""
+    words = _words(folder.name, board)
+    for name in FILES:
+        template = Template((_TEMPLATES / f"{name}.tmpl").read_text())
+        (folder / name).write_text(template.substitute(words))
+
+
+def _words(name: str, board: Whiteboard) -> Mapping[str, str]:
+    systems = [system.name for system in board.systems]
+    effects = "\n".join(f'        "{each.name}": "{"write" if each.writes else "read"}",' for each in board.systems)
+    return {
+        "name": name,
+        "description": json.dumps(f"decides {board.planner}", ensure_ascii=False)[1:-1],
+        "planner": board.planner,
+        "memory": board.memory,
+        "nothing": NOTHING,
+        "systems_quoted": ", ".join(f'"{system}"' for system in systems),
+        "choices": ", ".join([*systems, NOTHING]),
+        "calls": "\n".join(f'    "{system}": {system},' for system in systems),
+        "effects": effects,
+        "example": example_request(board),
+        "system_functions": "\n".join(map(_system, board.systems)),
+        "measure_functions": "\n".join(map(_measure, board.measures)),
+        "measures": ", ".join(measure.name for measure in board.measures),
+        "measures_quoted": ", ".join(f'"{measure.name}"' for measure in board.measures),
+        "weights": "\n".join(f"  {measure.name}: {measure.weight:g}" for measure in board.measures),
+        "systems_list": ", ".join(f"{each.name} ({'writes' if each.writes else 'reads'})" for each in board.systems),
+    }
+
+
+def _system(system: System) -> str:
+    return _SYSTEM.substitute(name=system.name, verb="Change something in" if system.writes else "Read from")
+
+
+def _measure(measure: Measure) -> str:
+    known = _KNOWN_MEASURES.get(measure.name)
+    return _NEW_MEASURE.substitute(name=measure.name) if known is None else "\n" + dedent(known).strip() + "\n"

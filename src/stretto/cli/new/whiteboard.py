@@ -1,0 +1,126 @@
+"""The four questions that a workflow begins with, and what the answers mean."""
+
+import keyword
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from stretto.types.errors import UsageError
+
+WRITES: Final = "*"
+"""Behind a system: something is changed there, not only read."""
+
+LESS_IS_BETTER: Final = "-"
+"""Before a measure: it counts against the run."""
+
+NOTHING: Final = "nothing"
+"""The planner's choice to call no system."""
+
+_RESERVED: Final = frozenset({NOTHING, "planner", "executor", "memory", "judge", "stretto"})
+"""Names that the scaffold uses itself."""
+
+
+class System(msgspec.Struct, frozen=True, kw_only=True):
+    """A real system that the executor calls."""
+
+    name: str
+    """A Python identifier."""
+    writes: bool
+
+
+class Measure(msgspec.Struct, frozen=True, kw_only=True):
+    """A business measure that the reward judges by."""
+
+    name: str
+    """A Python identifier."""
+    weight: float
+
+
+class Whiteboard(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers."""
+
+    planner: str
+    systems: tuple[System, ...]
+    memory: str
+    measures: tuple[Measure, ...]
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the four."""
+
+    name: str
+    """Of the answer, and of the flag that gives it."""
+    text: str
+    default: str
+
+
+QUESTIONS: Final = (
+    Question(
+        name="planner",
+        text="What does the planner decide?",
+        default="which system can answer the customer's request",
+    ),
+    Question(
+        name="systems",
+        text=f"Which real systems does the executor call? (with commas; a {WRITES} behind those that change something)",
+        default=f"orders, refunds{WRITES}",
+    ),
+    Question(
+        name="memory",
+        text="What does memory keep?",
+        default="the latest requests of a session",
+    ),
+    Question(
+        name="measures",
+        text=f"By which business measures does the reward judge? (with commas; a {LESS_IS_BETTER} before a cost)",
+        default=f"solved, {LESS_IS_BETTER}effort",
+    ),
+)
+
+COST_WEIGHT: Final = -0.1
+"""Of a cost: small beside the good that it buys, so that the cheapest way is not to do nothing."""
+
+
+def read_answers(answer: Callable[[Question], str]) -> Whiteboard:
+    """Ask the four questions, in order; raises UsageError for an answer that cannot be used."""
+    answers = (" ".join(answer(question).split()) or question.default for question in QUESTIONS)
+    planner, systems, memory, measures = answers
+    read_systems = tuple(_system(part) for part in _parts(systems))
+    read_measures = tuple(_measure(part) for part in _parts(measures))
+    _refuse_repeated("system", [system.name for system in read_systems])
+    _refuse_repeated("measure", [measure.name for measure in read_measures])
+    clash = {each.name for each in read_systems} & {each.name for each in read_measures}
+    if clash:
+        raise UsageError(f"'{min(clash)}' is both a system and a measure; give one of them another name")
+    return Whiteboard(planner=planner, systems=read_systems, memory=memory, measures=read_measures)
+
+
+def _parts(text: str) -> list[str]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise UsageError(f"{text!r} names nothing; expected one or more names with commas between them")
+    return parts
+
+
+def _system(text: str) -> System:
+    return System(name=_identifier(text.rstrip(WRITES), "system"), writes=text.endswith(WRITES))
+
+
+def _measure(text: str) -> Measure:
+    costs = text.startswith(LESS_IS_BETTER)
+    return Measure(name=_identifier(text.lstrip(LESS_IS_BETTER), "measure"), weight=COST_WEIGHT if costs else 1.0)
+
+
+def _identifier(text: str, what: str) -> str:
+    name = re.sub(r"\W+", "_", text.strip().lower()).strip("_")
+    if not name.isidentifier() or keyword.iskeyword(name) or name in _RESERVED:
+        raise UsageError(f"{what} {text.strip()!r} cannot be a name in Python code; expected letters and digits")
+    return name
+
+
+def _refuse_repeated(what: str, names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{what} '{name}' is named twice")

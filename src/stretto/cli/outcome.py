@@ -1,0 +1,52 @@
+"""What a verb that made a run says of it."""
+
+import shlex
+from pathlib import Path
+
+from rich.text import Text
+
+from stretto.cli.errors import printable_lines
+from stretto.cli.run_document import run_document
+from stretto.cli.terminal import note, print_json, print_json_bytes
+from stretto.cli.words import ms_text, status_text
+from stretto.record.model import Run
+from stretto.types.enums import RunStatus
+
+
+def tell_run(run: Run, path: Path, *, given: Path | None, as_json: bool) -> None:
+    """Print a run's output, or with ``--json`` the run, and in a line what became of it and what to type next."""
+    if as_json:
+        print_json_bytes(run_document(run, path))
+        return
+    if run.succeeded:
+        print_json_bytes(bytes(run.output))
+    if run.error is not None:
+        note(_error(run.error.path, run.error.message))
+    line = status_text(run.status, run.reason).append(f" in {ms_text(run.duration_ms)}, kept in {path}; ")
+    note(line.append("look at it: ").append(_command("show", run, given), "bold"))
+    if run.status is RunStatus.PARKED:
+        settle = Text("find out whether the write happened, then: ")
+        settle.append(f"{_command('resume', run, given)} --happened OUTPUT", "bold")
+        note(settle.append(" or ").append("--did-not-happen", "bold"))
+
+
+def tell_cancelled(run: Run, *, given: Path | None, as_json: bool) -> None:
+    """Say in one line what became of the run that Ctrl-C ended."""
+    if as_json:
+        message = f"stopped by Ctrl-C; the run is sealed as {run.status}"
+        print_json({"error": {"code": "cancelled", "message": message, "problems": [], "run": run.id}})
+        return
+    line = status_text(run.status, run.reason).append(" by Ctrl-C; look at the run: ")
+    note(line.append(_command("show", run, given), "bold"))
+
+
+def _command(verb: str, run: Run, given: Path | None) -> str:
+    """A command to type next, with the store as it was given."""
+    store = "" if given is None else f" --store {shlex.quote(str(given))}"
+    return f"stretto runs {verb} {run.id}{store}"
+
+
+def _error(path: str, message: str) -> Text:
+    first, *rest = printable_lines(message)
+    head = Text.assemble((f"{path}: " if path else "", "bold"), (first, "red"))
+    return Text("\n").join([head, *map(Text, rest)])

@@ -1,0 +1,165 @@
+"""A plan as lines that people and programs read: each step with its place in the order."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import assert_never
+
+import msgspec
+
+from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, Plan, SubOp
+from stretto.types.card import ANY_ACTION, Card
+from stretto.types.enums import Effect
+from stretto.types.json import Json
+
+
+class StepLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of a plan."""
+
+    path: str
+    """With the steps that it stands in: ``talk/executor``."""
+    depth: int
+    order: int
+    """1-based; steps of one body with the same number do not wait for each other."""
+    together: bool
+    """Another step of the body has the same number."""
+    after: tuple[str, ...]
+    """The steps that it waits for."""
+    calls: str
+    """Component, sub-workflow, or what kind of body it has."""
+    effect: Effect | None
+    """None when it depends on the action, or when the step calls nothing itself."""
+    rules: tuple[str, ...]
+    """Condition, bounds and resilience, in words."""
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+
+def step_lines(plan: Plan) -> list[StepLine]:
+    """Every step, those of bodies after the step that they stand in."""
+    return list(_lines(plan.body, "", 0))
+
+
+def effects_of(card: Card, most: int = 3) -> str:
+    """A card's effects in words: all when there are few, counted by kind otherwise."""
+    named = {action: effect for action, effect in card.effects.items() if action != ANY_ACTION}
+    other = card.effects.get(ANY_ACTION)
+    if not named:
+        return str(other or Effect.WRITE)
+    if len(named) > most:
+        parts = [f"{count} {effect}" for effect in Effect if (count := list(named.values()).count(effect))]
+    else:
+        parts = [f"{action}: {effect}" for action, effect in named.items()]
+    return ", ".join([*parts, f"others: {other}"] if other else parts)
+
+
+def limits_of(plan: Plan) -> list[str]:
+    """The durability and the budget in words."""
+    budget = plan.budget
+    limits: list[tuple[str, Json]] = [
+        ("retries", budget.retries),
+        ("tokens", budget.tokens),
+        ("cost", budget.cost),
+    ]
+    words = [f"durability {plan.durability}"]
+    if budget.deadline is not None:
+        reserve = f" ({seconds(budget.reserve.total_seconds())} of it for fallbacks)" if budget.reserve else ""
+        words.append(f"deadline {seconds(budget.deadline.total_seconds())}{reserve}")
+    return [*words, *(f"{name} ≤ {value:,}" for name, value in limits if isinstance(value, int | float))]
+
+
+def seconds(value: float) -> str:
+    """A time in seconds with its unit."""
+    if value < 1:
+        return f"{value * 1000:g} ms"
+    return f"{value:g} s" if value < timedelta(minutes=5).total_seconds() else f"{value / 60:g} min"
+
+
+def _lines(block: Block, prefix: str, depth: int) -> Iterator[StepLine]:
+    orders, before = _orders(block)
+    for index, op in enumerate(block.ops):
+        path = prefix + op.name
+        yield StepLine(
+            path=path,
+            depth=depth,
+            order=orders[index],
+            together=orders.count(orders[index]) > 1,
+            after=tuple(block.ops[each].name for each in before[index]),
+            calls=_calls(op),
+            effect=_effect(op),
+            rules=tuple(_rules(op)),
+        )
+        body = _body(op)
+        if body is not None and body.ops[0].name:  # a map over one component has a body without a name of its own
+            yield from _lines(body, f"{path}/", depth + 1)
+
+
+def _orders(block: Block) -> tuple[list[int], list[list[int]]]:
+    """For each step, its number in the order and which steps it waits for."""
+    count = len(block.ops)
+    before: list[list[int]] = [[] for _ in range(count)]
+    if block.linear:
+        before = [[index - 1] if index else [] for index in range(count)]
+    else:
+        for index, children in enumerate(block.children):
+            for child in children:
+                before[child].append(index)
+    orders: list[int] = []
+    for waits in before:
+        orders.append(1 + max((orders[each] for each in waits), default=0))
+    return orders, before
+
+
+def _calls(op: AnyOp) -> str:
+    if isinstance(op, CallOp):
+        return op.component_name
+    if isinstance(op, SubOp):
+        return f"workflow {op.plan.name} {op.plan.version}"
+    if isinstance(op, MapOp):
+        each = _sole_call(op)
+        return f"{each.component_name + ' ' if each else ''}for each of {op.over_source}"
+    if isinstance(op, LoopOp):
+        until = f" until {op.until_source}" if op.until_source else ""
+        return f"repeat{until}, at most {op.max_rounds} rounds"
+    assert_never(op)
+
+
+def _effect(op: AnyOp) -> Effect | None:
+    call = _sole_call(op) if isinstance(op, MapOp) else op
+    return call.effect if isinstance(call, CallOp) and not call.action_field else None
+
+
+def _sole_call(op: MapOp) -> CallOp | None:
+    """The one component that a map calls when its body has no steps of its own."""
+    only = op.body.ops[0]
+    return only if isinstance(only, CallOp) and not only.name else None
+
+
+def _body(op: AnyOp) -> Block | None:
+    if isinstance(op, SubOp):
+        return op.plan.body
+    return op.body if isinstance(op, MapOp | LoopOp) else None
+
+
+def _rules(op: AnyOp) -> Iterator[str]:
+    if op.guard_source:
+        yield f"if {op.guard_source}"
+    if isinstance(op, MapOp):
+        yield f"{op.max_parallel} at a time" if op.max_parallel > 1 else "one at a time"
+        if op.null_on_error:
+            yield "a failed item is null"
+    if op.share is not None:
+        yield f"at most {op.share:.0%} of the budget"
+    call = _sole_call(op) if isinstance(op, MapOp) else op
+    if isinstance(call, CallOp):
+        yield from _resilience(call)
+
+
+def _resilience(op: CallOp) -> Iterator[str]:
+    if op.timeout_s is not None:
+        yield f"timeout {seconds(op.timeout_s)}"
+    if op.retry.max_attempts > 1:
+        yield f"{op.retry.max_attempts} attempts"
+    if op.fallback is not None:
+        yield f"else {op.fallback.op.component_name if op.fallback.op else 'a fixed output'}"

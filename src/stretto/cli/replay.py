@@ -1,0 +1,50 @@
+"""`stretto replay`: a recorded run made again under a change; writes are never performed."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stretto.cli.help import VerbCommand
+from stretto.cli.making import WatchedStore, make_run
+from stretto.cli.opened import find_run
+from stretto.cli.options import AsJson, RunRef, StorePath, WorkflowOption
+from stretto.cli.values import read_object, read_outputs
+from stretto.record.model import Run
+from stretto.runtime.load import store_path
+from stretto.runtime.workflow import Workflow
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def replay(
+    run: RunRef,
+    workflow: WorkflowOption = Path("workflow.yaml"),
+    given: Annotated[
+        str | None, typer.Option("--input", "-i", metavar="JSON|@FILE|-", help="Another input than the recorded one.")
+    ] = None,
+    output: Annotated[
+        list[str] | None,
+        typer.Option("--output", metavar="STEP=JSON", help="Stands in place of a step's call; may be repeated."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Leave out writes that the record cannot answer for, and read null there.")
+    ] = False,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> int:
+    """Run a recorded run again: with this workflow's versions, another input, or given outputs of steps.
+
+    Steps whose request and component are unchanged are taken from the record. A write is never performed: without
+    --dry-run a replay that would have to make one is refused. The replay is kept as a run of its own.
+    """
+    run_input = None if given is None else read_object(given, "--input")
+    outputs = read_outputs(output or ())
+    with WatchedStore(store_path(store)) as kept:
+        found = find_run(kept, run)
+
+        async def again(loaded: Workflow) -> Run:
+            return await loaded.replay(found, run_input=run_input, outputs=outputs, dry_run=dry_run)
+
+        return make_run(kept, workflow, again, given=store, as_json=as_json)

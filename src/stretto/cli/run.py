@@ -1,0 +1,62 @@
+"""`stretto run`: one run on an input; its output on stdout, what became of it on stderr."""
+
+from typing import Annotated
+
+import typer
+
+from stretto.cli.help import VerbCommand
+from stretto.cli.making import WatchedStore, make_run
+from stretto.cli.options import AsJson, StorePath, WorkflowFile
+from stretto.cli.values import read_json_pairs, read_object, read_pairs, read_value
+from stretto.engine.engine import RunRequest
+from stretto.runtime.load import store_path
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def run(  # one parameter a flag
+    file: WorkflowFile,
+    given: Annotated[
+        str, typer.Option("--input", "-i", metavar="JSON|@FILE|-", help="The input. [default: {}]", show_default=False)
+    ] = "{}",
+    label: Annotated[
+        list[str] | None,
+        typer.Option("--label", metavar="NAME=TEXT", help="task, group, split, purpose, ...; may be repeated."),
+    ] = None,
+    tenant: Annotated[str, typer.Option("--tenant", metavar="NAME", help="Whose run it is.")] = "default",
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="Of every random choice in the run. [default: drawn]")
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference", metavar="JSON|@FILE|-", help="Gold answers, which only reward components can read."
+        ),
+    ] = None,
+    resource: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--resource",
+            metavar="NAME=TEXT|NAME:=JSON",
+            help="A value that the workflow reads at resources.NAME; may be repeated.",
+        ),
+    ] = None,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> int:
+    """Run a workflow once and print its output; the run is kept in the store.
+
+    Exits with 1 when the run did not end ok or degraded. Ctrl-C cancels the components and seals the run as cancelled.
+    """
+    run_input = read_object(given, "--input")
+    request = RunRequest(
+        input=run_input,
+        labels=read_pairs(label or (), "--label"),
+        tenant=tenant,
+        seed=seed,
+        reference=None if reference is None else read_value(reference, "--reference"),
+        resources=read_json_pairs(resource or (), "--resource"),
+    )
+    with WatchedStore(store_path(store)) as kept:
+        return make_run(kept, file, lambda workflow: workflow.run_request(request), given=store, as_json=as_json)

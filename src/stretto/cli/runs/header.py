@@ -1,0 +1,69 @@
+"""What stands above a run: identity, outcome, pins, reward."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from stretto.cli.words import ms_text, number_text, pinned_text, status_text, time_text, total_text
+from stretto.record.model import Run
+from stretto.spec.source import printable
+from stretto.types.learning import Reward
+from stretto.types.messages import Usage
+
+
+def header(run: Run) -> RenderableType:
+    """Identity and outcome on the first line, the rest as a table."""
+    first = Text.assemble(("run ", "dim"), (run.id, "bold"), "  ").append_text(status_text(run.status, run.reason))
+    if run.status is not None:
+        first.append(f" in {ms_text(run.duration_ms)}")
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in _facts(run):
+        table.add_row(name, value)
+    return Group(first, Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
+    manifest = run.manifest
+    yield "workflow", Text.assemble((manifest.workflow, "bold"), f" {manifest.version}")
+    yield "workflow_run_id", run.workflow_run_id
+    yield "started", time_text(run.started_at_ns)
+    yield "pinned to", ", ".join(f"{name} {pinned_text(pin)}" for name, pin in sorted(manifest.components.items()))
+    if run.labels:
+        yield "labels", printable(" ".join(f"{name}={value}" for name, value in sorted(run.labels.items())))
+    yield "tenant, seed", printable(f"{run.tenant}, {run.seed}")
+    if run.rewards:
+        yield "reward", total_text(run)
+        for reward in run.rewards:
+            yield "", _term(reward)
+    if run.usage is not None:
+        yield "usage", _usage(run.usage)
+    if run.retries:
+        yield "retries", str(run.retries)
+    if run.replay_of:
+        yield "replay of", run.replay_of
+    if run.parent:
+        yield "started by", run.parent
+    if run.simulated:
+        yield "simulated", Text("some step stands downstream of a substitute; folds leave this run out", "magenta")
+    for warning in run.warnings:
+        yield "warning", Text(printable(warning), "yellow")
+
+
+def _term(reward: Reward) -> Text:
+    """One term: its weight and value, or that it is unknown, and why."""
+    text = Text(f"{number_text(reward.weight)} * ", "dim").append(reward.name)
+    if reward.value is None:
+        text.append(" unknown", "yellow")
+    else:
+        text.append(f" {number_text(reward.value)}", "bold")
+    return text.append(f"  {printable(reward.reason)}", "dim") if reward.reason else text
+
+
+def _usage(usage: Usage) -> str:
+    cost = f", cost {number_text(usage.cost)}" if usage.cost else ""
+    return f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out{cost}"

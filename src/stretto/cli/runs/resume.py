@@ -1,0 +1,93 @@
+"""`stretto runs resume`: goes on with an interrupted or parked run, after a person's word on a write in doubt."""
+
+import getpass
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stretto.cli.help import VerbCommand
+from stretto.cli.making import WatchedStore, make_run
+from stretto.cli.opened import find_run
+from stretto.cli.options import AsJson, RunRef, StorePath, WorkflowOption
+from stretto.cli.terminal import note
+from stretto.cli.values import read_object
+from stretto.record.model import Run
+from stretto.runtime.load import store_path
+from stretto.runtime.workflow import Workflow
+from stretto.store.sqlite import Store
+from stretto.types.errors import UsageError
+from stretto.types.json import JsonObject
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def resume(
+    run: RunRef,
+    workflow: WorkflowOption = Path("workflow.yaml"),
+    happened: Annotated[
+        str | None,
+        typer.Option(
+            "--happened", metavar="JSON|@FILE|-", help="The write in doubt happened, and this is what it answered."
+        ),
+    ] = None,
+    did_not_happen: Annotated[
+        bool, typer.Option("--did-not-happen", help="The write in doubt did not happen; it is made again.")
+    ] = False,
+    step: Annotated[
+        str | None, typer.Option("--step", metavar="PATH", help="Which write, when several are in doubt.")
+    ] = None,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="How you know; kept with your name and the time.")
+    ] = "",
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> int:
+    """Go on with a run that was interrupted or parked; what was recorded is not done again.
+
+    A write in doubt is settled first, by your word: it is kept who gave it, when and why. Needs the same versions of
+    workflow and components that the run was pinned to.
+    """
+    with WatchedStore(store_path(store)) as kept:
+        found = find_run(kept, run)
+        kept.begun = found.id
+        if happened is not None or did_not_happen:
+            _settle(kept, found.id, step, _word(happened, did_not_happen=did_not_happen), reason)
+        elif step is not None or reason:
+            raise UsageError("--step and --reason go with --happened OUTPUT or --did-not-happen")
+
+        async def go_on(loaded: Workflow) -> Run:
+            return await loaded.resume(found.id, owner=_who())
+
+        return make_run(kept, workflow, go_on, given=store, as_json=as_json)
+
+
+def _word(happened: str | None, *, did_not_happen: bool) -> JsonObject | None:
+    """The write's answer, None when it did not happen."""
+    if happened is None:
+        return None
+    if did_not_happen:
+        raise UsageError("--happened and --did-not-happen exclude each other; which is it?")
+    return read_object(happened, "--happened")
+
+
+def _settle(store: Store, run_id: str, step: str | None, answer: JsonObject | None, reason: str) -> None:
+    in_doubt = [effect.path for effect in store.effects(run_id) if effect.in_doubt]
+    if step is None and len(in_doubt) > 1:
+        raise UsageError(f"{len(in_doubt)} writes are in doubt: {', '.join(in_doubt)}; say which with --step PATH")
+    if not in_doubt:
+        raise UsageError(f"run {run_id} has no write in doubt; resume it without --happened or --did-not-happen")
+    path = step or in_doubt[0]
+    who = _who()
+    store.settle_effect(run_id, path, response=answer, by=who, reason=reason)
+    note(f"settled by {who}: the write at '{path}' {'did not happen' if answer is None else 'happened'}")
+
+
+def _who() -> str:
+    """Whoever types the command, as the system knows them."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without a user database
+        return f"uid {os.getuid()}"

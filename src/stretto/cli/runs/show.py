@@ -1,0 +1,89 @@
+"""`stretto runs show`: one run, whole."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from stretto.cli.errors import printable_lines
+from stretto.cli.help import VerbCommand
+from stretto.cli.opened import find_run, opened
+from stretto.cli.options import AsJson, RunRef, StorePath
+from stretto.cli.run_document import whole_document
+from stretto.cli.runs.afterwards import annotations_table, effects_table
+from stretto.cli.runs.header import header
+from stretto.cli.runs.step_view import io_view, step_view
+from stretto.cli.terminal import print_json_bytes, results, show
+from stretto.cli.timeline import legend, timeline
+from stretto.record.model import ErrorInfo, Run, StepRecord
+from stretto.spec.suggest import nearest
+from stretto.types.errors import UsageError
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def show_run(
+    run: RunRef,
+    io: Annotated[bool, typer.Option("--io", help="Also the input and output of each step, cut short.")] = False,
+    step: Annotated[
+        str | None, typer.Option("--step", metavar="PATH", help="One step in full: `talk[3]/executor`.")
+    ] = None,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run: what it was pinned to, how it ended, its steps on a time line, its writes and what came later."""
+    with opened(store) as kept:
+        found = find_run(kept, run)
+        effects, annotations = kept.effects(found.id), kept.annotations(found.id)
+        if as_json:
+            print_json_bytes(whole_document(found, effects, annotations, kept.path))
+            return
+    if step is not None:
+        show(step_view(_step(found, step)))
+        return
+    console = results()
+    parts: list[RenderableType] = [header(found), *_timeline(found, console)]
+    if found.error is not None:
+        parts.append(_titled("error", _error(found.error)))
+    if effects:
+        parts.append(_titled("writes", effects_table(effects, found)))
+    if annotations:
+        parts.append(_titled("known later", annotations_table(annotations)))
+    if io:
+        parts.append(_titled("inputs and outputs", io_view(found, console.width)))
+    show(Group(*parts))
+
+
+def _step(run: Run, path: str) -> StepRecord:
+    found = next((step for step in run.steps if step.path == path), None)
+    if found is None:
+        paths = [str(step.path) for step in run.steps]
+        guess = nearest(path, paths)
+        raise UsageError(
+            f"run {run.id} has no step '{path}'; "
+            + (f"did you mean '{guess}'?" if guess else f"it has: {', '.join(paths)}")
+        )
+    return found
+
+
+def _timeline(run: Run, console: Console) -> list[RenderableType]:
+    if not run.steps:
+        return [Text("\nno step was recorded", "dim")]
+    console.width -= 2
+    return [_titled("steps", timeline(run, console)), Padding(legend(run, console), (0, 0, 0, 2), expand=False)]
+
+
+def _titled(title: str, body: RenderableType) -> RenderableType:
+    return Group("", Text(title, "bold"), Padding(body, (0, 0, 0, 2), expand=False))
+
+
+def _error(error: ErrorInfo) -> Text:
+    first, *rest = printable_lines(error.message)
+    text = Text.assemble((f"{error.path}: " if error.path else "", "bold"), (first, "red"))
+    for line in rest:
+        text.append(f"\n{line}")
+    codes = [code for code in (error.code, error.rpc_code) if code]
+    return text.append(f"\n[{', '.join(codes)}]", "dim")

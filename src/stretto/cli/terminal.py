@@ -1,0 +1,121 @@
+"""The two streams: results on stdout, progress, notes and errors on stderr."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
+from typing import Final, NoReturn
+
+import orjson
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.text import Text
+
+from stretto.spec.source import printable
+from stretto.types.json import Json
+
+PIPED_WIDTH: Final = 160
+"""Columns of a table that no terminal shows: wide enough that nothing is cut for programs that read it."""
+
+_UNSAFE_IN_JSON: Final = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What JSON leaves as it is and a terminal would obey, or would turn the reading order."""
+
+
+class _Stream(Console):
+    """A console that hands a broken pipe to the boundary; rich would end the process itself."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
+
+
+def results() -> Console:
+    """Where a verb's result goes, for people."""
+    return _stream(stderr=False)
+
+
+def notes() -> Console:
+    """Where everything else goes."""
+    return _stream(stderr=True)
+
+
+def note(text: str | Text) -> None:
+    """Say one thing beside the result; wrapped at words on a terminal, one line elsewhere."""
+    console = notes()
+    console.print(printable(text) if isinstance(text, str) else text, soft_wrap=not console.is_terminal)
+
+
+def show(what: RenderableType) -> None:
+    """Print a part of the result."""
+    results().print(Trimmed(what))
+
+
+class Trimmed:
+    """What it holds, without the spaces that tables leave at the ends of lines."""
+
+    def __init__(self, inner: RenderableType) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self._inner, options, pad=False):
+            while line and not line[-1].text.rstrip():
+                line.pop()
+            if line:
+                last = line.pop()
+                line.append(Segment(last.text.rstrip(), last.style))
+            yield from line
+            yield Segment.line()
+
+
+def print_json(value: Json) -> None:
+    """Print one JSON document as the result: indented on a terminal, on one line for programs."""
+    print_json_bytes(orjson.dumps(value))
+
+
+def print_json_bytes(document: bytes) -> None:
+    """Print a document that is encoded already."""
+    if not sys.stdout.isatty():
+        sys.stdout.write(document.decode() + "\n")
+        return
+    text = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2).decode()
+    results().print_json(_UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text), indent=2)
+
+
+@contextmanager
+def stdout_for_results_only() -> Iterator[None]:
+    """Send to stderr what components, and the programs they start, write to stdout meanwhile."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(sys.__stdout__.fileno()) if sys.__stdout__ is not None else None
+    except (OSError, ValueError):  # stdout is closed, or no file
+        kept = None
+    if kept is None:
+        yield
+        return
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def is_unicode(console: Console) -> bool:
+    """Whether the stream can show more than ASCII."""
+    return console.encoding.lower().startswith("utf")
+
+
+def survive_any_encoding() -> None:
+    """Show what the streams' encoding does not have as escapes, instead of failing on it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _stream(*, stderr: bool) -> Console:
+    console = _Stream(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPED_WIDTH
+    return console

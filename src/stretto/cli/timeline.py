@@ -1,0 +1,150 @@
+"""A run on a time line: one bar a step, waiting and working told apart."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stretto.cli.step_tree import StepNode, step_tree, walk
+from stretto.cli.terminal import is_unicode
+from stretto.cli.words import EFFECT_STYLES, STATUS_STYLES, ms_text, status_text
+from stretto.record.model import Attempt, Run, StepRecord
+from stretto.types.enums import StepStatus
+
+WIDEST_BAR: Final = 72
+NARROWEST_BAR: Final = 12
+_WIDEST_LABEL: Final = 32
+_WIDEST_NOTES: Final = 44
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """What bars are drawn with."""
+
+    work: str
+    queue: str
+    failed: str
+    pause: str
+    span: str
+
+
+UNICODE: Final = Glyphs(work="█", queue="░", failed="▒", pause="·", span="─")
+ASCII: Final = Glyphs(work="#", queue=".", failed="x", pause=" ", span="-")
+
+
+def timeline(run: Run, console: Console) -> Table:
+    """Every step as a row: its place, its bar, how long it took, how it ended, what it did."""
+    nodes = list(walk(step_tree(run.steps)))
+    labels = _labels(nodes)
+    notes = [_notes(node.record) for node, _ in nodes]
+    statuses = [_status(node.record) for node, _ in nodes]
+    times = [ms_text(node.ended_ms - node.started_ms) for node, _ in nodes]
+    taken = [min(max(map(len, labels), default=0), _WIDEST_LABEL), _longest(times), _longest(statuses)]
+    room = console.width - sum(taken) - min(_longest(notes), _WIDEST_NOTES) - 10  # two spaces between columns, indent
+    width = max(NARROWEST_BAR, min(WIDEST_BAR, room))
+    glyphs = UNICODE if is_unicode(console) else ASCII
+    total = max([run.duration_ms, *(node.ended_ms for node, _ in nodes)]) or 1.0
+    table = Table.grid(padding=(0, 2))
+    table.add_column(max_width=_WIDEST_LABEL, overflow="fold")
+    table.add_column(width=width, no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    end = ms_text(total)
+    table.add_row("", Text("0".ljust(width - len(end)) + end, "dim"))
+    for (node, _), label, time, status, note in zip(nodes, labels, times, statuses, notes, strict=True):
+        table.add_row(label, bar(node, total, width, glyphs), Text(time, "dim"), status, note)
+    return table
+
+
+def legend(run: Run, console: Console) -> Text:
+    """What the shades mean, of those that occur."""
+    glyphs = UNICODE if is_unicode(console) else ASCII
+    parts = [f"{glyphs.work} working"]
+    if any(_waits(step) for step in run.steps):
+        parts.append(f"{glyphs.queue} waiting")
+    if any(each.error for step in run.steps for each in step.attempts):
+        parts.append(f"{glyphs.failed} failed attempt")
+    return Text("  ".join(parts), "dim")
+
+
+def bar(node: StepNode, total_ms: float, width: int, glyphs: Glyphs) -> Text:
+    """A step's bar on a line `width` columns long that stands for `total_ms`; at least one column when it ran."""
+    cells = [(" ", "")] * width
+
+    def fill(start_ms: float, end_ms: float, char: str, style: str) -> None:
+        first = min(width - 1, max(0, int(start_ms / total_ms * width)))
+        last = min(width, max(first + 1, round(end_ms / total_ms * width)))
+        cells[first:last] = [(char, style)] * (last - first)
+
+    record = node.record
+    if record is None or (not record.component and node.children):
+        fill(node.started_ms, node.ended_ms, glyphs.span, "dim")
+    elif record.status is not StepStatus.SKIPPED:
+        style = STATUS_STYLES.get(record.status) or "green"
+        if record.attempts:
+            fill(record.started_ms, record.ended_ms, glyphs.pause, "dim")
+        for attempt in record.attempts or (_sole_attempt(record),):
+            worked_ms = attempt.started_ms + attempt.queue_ms
+            if attempt.queue_ms:
+                fill(attempt.started_ms, worked_ms, glyphs.queue, style)
+            failed = attempt.error is not None
+            fill(worked_ms, worked_ms + attempt.service_ms, glyphs.failed if failed else glyphs.work,
+                 "red" if failed else style)  # fmt: skip
+    return Text.assemble(*cells)
+
+
+def _sole_attempt(record: StepRecord) -> Attempt:
+    """The only attempt, which the record does not spell out; whatever was no waiting counts as work."""
+    queue_ms = record.queue_ms
+    service_ms = record.ended_ms - record.started_ms - queue_ms
+    return Attempt(started_ms=record.started_ms, queue_ms=queue_ms, service_ms=max(0.0, service_ms))
+
+
+def _labels(nodes: list[tuple[StepNode, int]]) -> list[Text]:
+    """Names under one another; a round's number stands at its first step only."""
+    labels = []
+    shown: tuple[str, int | None] = ("", None)
+    for node, depth in nodes:
+        here = (node.path.rpartition("[")[0], node.index)
+        index = "" if node.index is None else f"[{node.index}] "
+        if here == shown and node.name:
+            index = " " * len(index)
+        shown = here
+        style = "" if node.record is None or node.record.component else "bold"
+        labels.append(Text.assemble("  " * depth, (index, "dim"), (node.name, style)))
+    return labels
+
+
+def _status(record: StepRecord | None) -> Text:
+    return Text("not ended", "dim") if record is None else status_text(record.status, record.reason)
+
+
+def _notes(record: StepRecord | None) -> Text:
+    return Text("") if record is None else Text(", ").join(_facts(record))
+
+
+def _facts(record: StepRecord) -> Iterator[Text]:
+    if record.component and record.status is not StepStatus.SKIPPED:
+        action = f" {record.action}" if record.action else ""
+        yield Text(f"{record.effect.value}{action}", EFFECT_STYLES[record.effect])
+    for choice in record.actions:
+        chance = " forced" if choice.forced else f" p={choice.propensity:.2f}"
+        yield Text.assemble(f"{choice.name} = ", (choice.chosen, "bold"), (chance, "dim"))
+    if len(record.attempts) > 1:
+        yield Text(f"{len(record.attempts)} attempts", "yellow")
+    if record.reused_from:
+        yield Text("reused", "dim")
+    if record.simulated:
+        yield Text("simulated", "magenta")
+
+
+def _waits(step: StepRecord) -> bool:
+    return step.queue_ms > 0 or any(attempt.queue_ms > 0 for attempt in step.attempts)
+
+
+def _longest(texts: "list[Text] | list[str]") -> int:
+    return max(map(len, texts), default=0)
