@@ -125,11 +125,11 @@ class _Perfect:
 def _perfect(gold: tuple[str, ...]) -> _Perfect:
     shop = Shop()
     writes = [Action(tool=tool, arguments=arguments) for tool, arguments in map(json.loads, gold)]
-    return _Perfect(tuple((key, shop.write(write)) for key, write in zip(gold, writes, strict=True)), shop)
+    return _Perfect(tuple((key, shop.call(write).ok) for key, write in zip(gold, writes, strict=True)), shop)
 
 
 def _after(writes: Sequence[Action]) -> Shop:
     shop = Shop()
     for write in writes:
-        shop.write(write)
+        shop.call(write)
     return shop

