@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from stretto.store.failure import LOCK_WAIT_S, damaged, newer, not_a_store, store_error
+from stretto.store.failure import LOCK_WAIT_S, PRIMARY, damaged, newer, not_a_store, store_error
 from stretto.store.schema import APPLICATION_ID, VERSION, application_of, migrate, version_of
 from stretto.types.errors import StoreError
 
@@ -22,6 +22,9 @@ _PAGE_SIZE_AT: Final = slice(16, 18)
 _PAGE_COUNT_AT: Final = slice(28, 32)
 """Offsets in the database header (https://sqlite.org/fileformat2.html, section 1.3)."""
 
+_NO_LOG: Final = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+"""Failures of a reader that may not make the files of the log; without a log it needs none."""
+
 _RETRY_S: Final = 0.02
 """Pause between tries to switch a new file to WAL, which SQLite does not wait for by itself."""
 
@@ -33,7 +36,10 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
         judge_header(path)
     except OSError as error:
         raise StoreError(f"{path} cannot be opened: {error}; choose another path or correct its rights") from error
-    connection = _connect(path)
+    try:
+        connection = _connect(path)
+    except sqlite3.Error as error:
+        raise store_error(error, path) from error
     try:
         _judge_owner(connection, path)
         _use_wal(connection)
@@ -49,15 +55,25 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
-    """Open a file of this release for reading only."""
-    connection = _connect(path)
+    """Open a file of this release for reading only; from a medium that cannot be written to as well."""
+    try:
+        try:
+            return _reading(_connect(path), path)
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode & PRIMARY not in _NO_LOG or _has_log(path):
+                raise
+            return _reading(_connect(f"{path.absolute().as_uri()}?immutable=1"), path)
+    except sqlite3.Error as error:
+        raise store_error(error, path) from error
+
+
+def _reading(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    """Judge the file and let nothing be written; closes the connection when it raises."""
     try:
         _judge_owner(connection, path)
         connection.execute("PRAGMA query_only = ON")
-    except BaseException as error:
+    except BaseException:
         connection.close()
-        if isinstance(error, sqlite3.Error):
-            raise store_error(error, path) from error
         raise
     return connection
 
@@ -90,18 +106,16 @@ def _has_log(path: Path) -> bool:
         return False
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    """A connection in autocommit mode that any one thread at a time may use."""
-    try:
-        return sqlite3.connect(
-            path,
-            timeout=LOCK_WAIT_S,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=_CACHED_STATEMENTS,
-        )
-    except sqlite3.Error as error:
-        raise store_error(error, path) from error
+def _connect(path: Path | str) -> sqlite3.Connection:
+    """A connection in autocommit mode that any one thread at a time may use; a string is a URI."""
+    return sqlite3.connect(
+        path,
+        timeout=LOCK_WAIT_S,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=_CACHED_STATEMENTS,
+        uri=isinstance(path, str),
+    )
 
 
 def _judge_owner(connection: sqlite3.Connection, path: Path) -> None:

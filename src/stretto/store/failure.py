@@ -10,13 +10,13 @@ LOCK_WAIT_S: Final = 10.0
 """How long a statement waits for another process's lock. A writer's transaction takes milliseconds, a checkpoint of
 a large log on a slow disk can take seconds; longer than this, somebody holds the lock and forgot it."""
 
-_PRIMARY: Final = 0xFF
+PRIMARY: Final = 0xFF
 """An extended result code's low byte is its primary code (https://sqlite.org/rescode.html)."""
 
 
 def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     """Name the failure and its remedy."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & PRIMARY
     name = getattr(error, "sqlite_errorname", type(error).__name__)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreError(

@@ -52,6 +52,8 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._in_hand: list[Write | _Task] = []
+        """The batch that the thread is at work on."""
         self._leases = 0
         """Unsealed runs of this owner that another process may be waiting for."""
         self._heartbeat = Chore(HEARTBEAT_S, self._renew_leases)
@@ -102,7 +104,9 @@ class Writer:
     def _work(self) -> None:
         try:
             while batch := self.inbox.take(self._between_naps):
+                self._in_hand = batch
                 self._process(batch)
+                self._in_hand = []
             if self._connection is not None and (self._leases > 0 or self.lost_unsaved):
                 self._set_leases(until_ns=0)
         finally:  # also when it dies of a bug: nobody may wait for it for ever
@@ -191,13 +195,13 @@ class Writer:
             _tell(loop, outcomes)
 
     def _abandon(self) -> None:
-        """The thread ends: close the file, and refuse whatever is still queued."""
-        left = self.inbox.drain()
+        """The thread ends: close the file, and refuse whatever is not done."""
+        left = [*self._in_hand, *self.inbox.drain()]
         self._disconnect()
         error = StoreError(f"{self.path}: its writer ended before this could be written")
         self._settle((item for item in left if isinstance(item, Write)), error)
         for item in left:
-            if isinstance(item, _Task):
+            if isinstance(item, _Task) and not item.future.done():
                 item.future.set_exception(error)
 
     def _disconnect(self) -> None:

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -146,3 +148,12 @@ async def test_a_closed_store_says_so(path: Path) -> None:
         journal.step(a_step())
     with pytest.raises(StoreError, match="was closed"):
         store.list()
+
+
+def test_the_store_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; import stretto.store.sqlite, stretto.record.lines; "
+        "sys.exit(str([name for name in ('numpy', 'pydantic', 'safetensors', 'aiohttp') if name in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "[]"
