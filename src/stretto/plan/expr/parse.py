@@ -228,11 +228,9 @@ class _Reader:
         return Select(operand.start, name.end, self._depth(operand.start, operand), operand, field, name.start)
 
     def _no_field(self, found: Lexeme, operand: Node) -> ExprProblems:
-        if isinstance(operand, Literal) and isinstance(operand.value, int) and found.start == operand.end + 1:
-            expected = "a digit after the point of a number"
-            return refuse(
-                ExprCode.SYNTAX, "a number ends with its point", operand.start, found.start, expected=expected
-            )
+        if isinstance(operand, Literal) and isinstance(operand.value, int):
+            start, end = operand.start, self._tokens[self._at - 1].end
+            return refuse(ExprCode.SYNTAX, "a number ends with its point", start, end, expected="a digit after it")
         suggestion = f"['{found.text}']" if found.text in KEYWORDS else ""
         message = f"{found.in_words} is no field name"
         expected = "a field name or a method after `.`"

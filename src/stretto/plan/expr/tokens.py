@@ -52,7 +52,7 @@ PIECE: Final = re.compile(
     re.VERBOSE,
 )
 
-FOREIGN: Final = re.compile("(?!==[^=]|&&|\\|\\|)(?:" + "|".join(map(re.escape, FOREIGN_OPERATORS)) + ")")
+FOREIGN: Final = re.compile("(?!==(?!=)|&&|\\|\\|)(?:" + "|".join(map(re.escape, FOREIGN_OPERATORS)) + ")")
 """Two equals signs, ampersands or bars are CEL's own; three equals signs are not."""
 
 NEWLINE: Final = re.compile(r"[\r\n]")

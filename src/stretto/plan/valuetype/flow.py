@@ -9,7 +9,10 @@ def may_be_null(value_type: ValueType) -> bool:
 
 
 def mismatch(source: ValueType, target: ValueType) -> str | None:
-    """Why no value of the source, null aside, fits the target; None when one may. Empty arrays are not counted on."""
+    """Why no value of the source fits the target; None when one may.
+
+    Null, empty arrays and absent optional fields are left aside: that they fit is no reason to accept the rest.
+    """
     found = _mismatch(source, target)
     if found is None:
         return None
