@@ -58,7 +58,7 @@ shop = stretto.McpServer(
 atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
 
 
-planner = stretto.SoftmaxPolicy("planner", ACTIONS, prior={END: -3.0, TRANSFER: -4.0})
+planner = stretto.SoftmaxPolicy("planner", ACTIONS, prior={END: -2.0, TRANSFER: -4.0})
 
 
 @stretto.component("situation", effects="pure", inline=True)
@@ -83,7 +83,11 @@ def memory(facts: JsonObject | None, action: str, arguments: JsonObject, answer:
     return {"facts": knowledge.learn(known, action, arguments, told.get("parsed_content"), ok=ok)}
 
 
-@stretto.reward("judge", terms=["matched", "unwanted", "database", "api_success", "calls"], inline=True)
+TERMS: Final = ("matched", "unwanted", "database", "api_success", "calls", "writes_right", "writes_gold")
+"""Of the reward. The last two have no weight: their sums over many runs give a share of all gold writes."""
+
+
+@stretto.reward("judge", terms=TERMS, inline=True)
 def judge(calls: list[Any], context: stretto.Context) -> dict[str, float | tuple[Json, str]]:
     """Compare the server's call log with what a perfect agent would have done."""
     made = score(calls_of(calls), gold_of(context.reference))
@@ -93,4 +97,6 @@ def judge(calls: list[Any], context: stretto.Context) -> dict[str, float | tuple
         "database": (float(made.database), "ends as it should" if made.database else "does not end as it should"),
         "api_success": (made.api_success, f"{made.failed} of {made.calls} calls refused"),
         "calls": float(made.calls),
+        "writes_right": float(made.right),
+        "writes_gold": float(made.gold),
     }

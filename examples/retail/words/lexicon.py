@@ -125,6 +125,9 @@ SCALES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Option values from least to most, where they are words; numbers order themselves."""
 
+TO_THE_END: Final = 9
+"""Steps that no scale has: the last value in that direction."""
+
 COMPARATIVES: Final[tuple[tuple[str, int, tuple[str, ...]], ...]] = (
     (r"less bright|dimmer|darker", -1, ("brightness",)),
     (r"brighter|more bright", 1, ("brightness",)),
@@ -132,25 +135,25 @@ COMPARATIVES: Final[tuple[tuple[str, int, tuple[str, ...]], ...]] = (
     (r"longer|taller", 1, ("length", "height")),
     (r"lower resolution|lower in resolution", -1, ("resolution",)),
     (r"higher resolution|better resolution", 1, ("resolution",)),
-    (r"(?:size|sizes) smaller|smaller", -1, ("size", "frame size", "capacity", "screen size", "room size")),
+    (r"(?:size|sizes) (?:smaller|down)|smaller", -1, ("size", "frame size", "capacity", "screen size", "room size")),
     (
-        r"(?:size|sizes) (?:larger|bigger)|larger|bigger",
+        r"(?:size|sizes) (?:larger|bigger|up)|larger|bigger|next size up",
         1,
         ("size", "frame size", "capacity", "screen size", "room size"),
     ),
-    (r"maximum zoom|max zoom|most zoom|highest zoom", 9, ("zoom",)),
-    (r"easiest", -9, ("difficulty level",)),
+    (r"maximum zoom|max zoom|most zoom|highest zoom", TO_THE_END, ("zoom",)),
+    (r"easiest", -TO_THE_END, ("difficulty level",)),
     (r"easier", -1, ("difficulty level",)),
     (r"harder|more difficult", 1, ("difficulty level",)),
-    (r"hardest|most difficult", 9, ("difficulty level",)),
-    (r"(?:fewest|least|least amount of|least number of) pieces", -9, ("pieces",)),
-    (r"most pieces", 9, ("pieces",)),
+    (r"hardest|most difficult", TO_THE_END, ("difficulty level",)),
+    (r"(?:fewest|least|least amount of|least number of) pieces", -TO_THE_END, ("pieces",)),
+    (r"most pieces", TO_THE_END, ("pieces",)),
     (r"more storage|bigger storage|larger storage", 1, ("storage",)),
-    (r"(?:largest|biggest|max\w*|most|highest) storage", 9, ("storage",)),
-    (r"(?:largest|biggest)(?: size)?", 9, ("size", "frame size", "capacity", "screen size", "room size")),
-    (r"smallest(?: size)?", -9, ("size", "frame size", "capacity", "screen size", "room size")),
+    (r"(?:largest|biggest|max\w*|most|highest) storage", TO_THE_END, ("storage",)),
+    (r"(?:largest|biggest)(?: size)?", TO_THE_END, ("size", "frame size", "capacity", "screen size", "room size")),
+    (r"smallest(?: size)?", -TO_THE_END, ("size", "frame size", "capacity", "screen size", "room size")),
 )
-"""Words that ask for less or more: pattern, steps on the scale (9: to the end), the options they may be about."""
+"""Words that ask for less or more: pattern, steps on the scale, the options they may be about."""
 
 STATES: Final[Mapping[str, str]] = {
     "alabama": "AL", "alaska": "AK", "arizona": "AZ", "arkansas": "AR", "california": "CA", "colorado": "CO",

@@ -101,6 +101,7 @@ _ONLY: Final = re.compile(r"\bonly (?:\w+ ){0,2}(?:the|your) $")
 _COMPANION: Final = re.compile(r"\b(?:with|goes with) (?:the|your|a) $")
 _PENDING: Final = re.compile(r"\bpending\b|\b(?:just|recently) (?:ordered|placed)\b")
 _DELIVERED: Final = re.compile(r"\b(?:received|delivered|arrived)\b")
+_INTO: Final = re.compile(r"\b(?:to|for|into|with) (?:a|an|another)\b[^,.;]*$")
 _CONNECTIVES: Final = frozenset({"", "and", "or", "the", "your"})
 _WHICH: Final = re.compile(r"\bwhich (?:of the )?(?:\w+ )?$")
 
@@ -241,6 +242,8 @@ def _mention(low: str, events: list[_Event], index: int, literals: Sequence[tupl
     have, wish = _DETERMINER.sub("", before), after
     if _WHICH.search(before):  # "if asked for which lamp, it is the white one" describes what the customer has
         have, wish = f"{have} {after}", ""
+    elif _INTO.search(before):  # "exchange it for a red lamp" describes what it should become
+        have, wish = "", f"{have} ; {after}"
     wish, otherwise = _split_condition(wish)
     return Mention(
         products=event.products,
