@@ -22,7 +22,7 @@ _WRONG_USAGE: Final = cast("tuple[type[Exception], ...]", typer.BadParameter.__b
 """click's UsageError is what its parser raises: the base of BadParameter. Newer typer vendors click privately."""
 
 
-def main() -> NoReturn:
+def run_process() -> NoReturn:
     """Run the command of this process and exit with its code."""
     survive_any_encoding()
     code = execute(sys.argv[1:])

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from stretto.cli.compiled import compiled
 from stretto.cli.errors import error_document, error_text
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
@@ -19,7 +20,6 @@ from stretto.cli.plan_lines import StepLine, effects_of, limits_of, step_lines
 from stretto.cli.terminal import note, notes, print_json, show
 from stretto.cli.words import EFFECT_STYLES, count_text
 from stretto.plan.model import Note, Plan
-from stretto.runtime.load import load
 from stretto.spec.codes import SpecCode
 from stretto.types.card import Card
 from stretto.types.enums import Scope
@@ -41,12 +41,12 @@ def check(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Check a workflow file with its contract, components and sub-workflows; nothing is run.
+    """Check a workflow with its contract and components; run nothing.
 
-    Exits with 1 when there are problems, 2 when there is no such file.
+    Sub-workflows are checked too. Exits with 1 when there are problems, 2 when there is no such file.
     """
     try:
-        plan = load(file).plan
+        plan = compiled(file)
     except SpecError as error:
         if as_json:
             print_json(error_document(error))

@@ -10,7 +10,7 @@ from stretto.spec.source import printable
 from stretto.types.errors import ContractError, InputError, NotJsonError, Problem, SpecError, StrettoError, Violation
 from stretto.types.json import Json, JsonObject
 
-_MARGIN: Final = 20
+_MARGIN: Final = 12
 """Characters of a long source line that stay visible before the place."""
 
 _CUT: Final = "…"
@@ -21,9 +21,8 @@ def error_text(error: StrettoError, width: int) -> Text:
     if isinstance(error, SpecError):
         parts = [problem_text(problem, width) for problem in error.problems]
         return Text("\n\n").join([*parts, _count(error)])
-    text = Text("error: ", "bold red")
     first, *rest = printable_lines(str(error))
-    text.append(first, "bold")
+    text = Text.assemble(("error: ", "bold red"), (first, "bold"))
     for line in rest:
         pointer, colon, message = line.partition(": ")
         text.append("\n").append(pointer, "cyan").append(colon + message)
@@ -88,8 +87,8 @@ def _excerpt(problem: Problem, width: int) -> Text:
     start = max(0, problem.column - problem.excerpt_column)
     line, start = _window(printable(problem.excerpt), start, width - len(gutter))
     caret = "^" * max(1, min(problem.width, len(line) - start))
-    text = Text(gutter, "dim").append(line, "default not dim")
-    return text.append(f"\n{' ' * (len(gutter) - 2)}| ", "dim").append(_blank(line[:start])).append(caret, "bold red")
+    under = f"{' ' * (len(gutter) - 2)}| "
+    return Text.assemble((gutter, "dim"), line, "\n", (under, "dim"), _blank(line[:start]), (caret, "bold red"))
 
 
 def _window(line: str, start: int, room: int) -> tuple[str, int]:

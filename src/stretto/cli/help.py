@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from rich.console import Console
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
-from stretto.cli.terminal import results
+from stretto.cli.terminal import Trimmed, results
 
 WIDEST: Final = 100
 """Columns; longer lines are hard to read."""
@@ -22,11 +22,12 @@ class VerbCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Print the help; the formatter stays empty."""
-        console = _head(ctx, self)
-        _section(console, "Arguments", _parameters(self.params, "argument"))
-        _section(console, "Options", _parameters(self.get_params(ctx), "option"))
-        if self.epilog:
-            console.print(Text(self.epilog), soft_wrap=True)
+        arguments = [_argument(each) for each in self.params if each.param_type_name == "argument"]
+        sections = [
+            ("Arguments", _parameters(self.params, "argument")),
+            ("Options", _parameters(self.get_params(ctx), "option")),
+        ]
+        _print([ctx.command_path, *arguments, "[options]"], self.help, sections)
 
 
 class VerbGroup(TyperGroup):
@@ -34,37 +35,37 @@ class VerbGroup(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Print the help; the formatter stays empty."""
-        console = _head(ctx, self)
         commands: list[tuple[str, Any]] = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        _section(console, "Commands", [(name, command.get_short_help_str(WIDEST)) for name, command in commands])
-        _section(console, "Options", _parameters(self.get_params(ctx), "option"))
+        sections = [
+            ("Commands", [(name, _paragraphs(command.help)[0]) for name, command in commands]),
+            ("Options", _parameters(self.get_params(ctx), "option")),
+        ]
+        _print([ctx.command_path, "COMMAND ..."], self.help, sections)
 
 
-def _head(ctx: Any, command: Any) -> Console:
+def _print(usage: Iterable[str], text: str | None, sections: Iterable[tuple[str, list[_Row]]]) -> None:
     console = results()
     console.width = min(console.width, WIDEST)
-    arguments = [_argument(each) for each in command.params if each.param_type_name == "argument"]
-    usage = " ".join(
-        [ctx.command_path, *arguments, "COMMAND ..." if hasattr(command, "list_commands") else "[options]"]
-    )
-    console.print(Text(usage, "bold"))
-    console.print()
-    for paragraph in (command.help or "").split("\n\n"):
-        console.print(Padding(Text(" ".join(paragraph.split())), (0, 0, 1, 2), expand=False))
-    return console
+    parts: list[RenderableType] = [Text(" ".join(usage), "bold")]
+    for paragraph in _paragraphs(text):
+        parts += ["", Padding(Text(paragraph), (0, 0, 0, 2))]
+    for title, rows in sections:
+        if rows:
+            parts += ["", Text(title, "bold"), Padding(_table(rows), (0, 0, 0, 2))]
+    console.print(Trimmed(Group(*parts)))
 
 
-def _section(console: Console, title: str, rows: Iterable[_Row]) -> None:
-    rows = list(rows)
-    if not rows:
-        return
+def _paragraphs(text: str | None) -> list[str]:
+    return [" ".join(paragraph.split()) for paragraph in (text or "").split("\n\n")]
+
+
+def _table(rows: Iterable[_Row]) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="cyan")
     table.add_column()
     for name, text in rows:
         table.add_row(name, Text(text))
-    console.print(Text(title, "bold"))
-    console.print(Padding(table, (0, 0, 1, 2), expand=False))
+    return table
 
 
 def _parameters(params: Iterable[Any], kind: str) -> list[_Row]:

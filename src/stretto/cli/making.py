@@ -43,7 +43,7 @@ def make_run(store: WatchedStore, file: Path, start: Start, *, given: Path | Non
         store.flush()
         tell_cancelled(store.get(store.begun), given=given, as_json=as_json)
         return Exit.INTERRUPTED
-    tell_run(made, store.path, given=given, as_json=as_json)
+    tell_run(made, store.path, file, given=given, as_json=as_json)
     return Exit.OK if made.succeeded else Exit.FAILED
 
 

@@ -13,8 +13,11 @@ from stretto.record.model import Run
 from stretto.types.enums import RunStatus
 
 
-def tell_run(run: Run, path: Path, *, given: Path | None, as_json: bool) -> None:
-    """Print a run's output, or with ``--json`` the run, and in a line what became of it and what to type next."""
+def tell_run(run: Run, path: Path, file: Path, *, given: Path | None, as_json: bool) -> None:
+    """Print a run's output, or with ``--json`` the run, and in a line what became of it and what to type next.
+
+    `path` is the store, `given` how it was typed, `file` the workflow's.
+    """
     if as_json:
         print_json_bytes(run_document(run, path))
         return
@@ -26,7 +29,7 @@ def tell_run(run: Run, path: Path, *, given: Path | None, as_json: bool) -> None
     note(line.append("look at it: ").append(_command("show", run, given), "bold"))
     if run.status is RunStatus.PARKED:
         settle = Text("find out whether the write happened, then: ")
-        settle.append(f"{_command('resume', run, given)} --happened OUTPUT", "bold")
+        settle.append(f"{_command('resume', run, given)} --workflow {file} --happened OUTPUT", "bold")
         note(settle.append(" or ").append("--did-not-happen", "bold"))
 
 

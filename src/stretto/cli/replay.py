@@ -34,8 +34,9 @@ def replay(
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> int:
-    """Run a recorded run again: with this workflow's versions, another input, or given outputs of steps.
+    """Run a recorded run again under a change; perform no writes.
 
+    The change is this workflow's versions, another input, or given outputs of steps.
     Steps whose request and component are unchanged are taken from the record. A write is never performed: without
     --dry-run a replay that would have to make one is refused. The replay is kept as a run of its own.
     """

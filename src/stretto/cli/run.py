@@ -45,7 +45,7 @@ def run(  # one parameter a flag
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> int:
-    """Run a workflow once and print its output; the run is kept in the store.
+    """Run a workflow once; print its output and keep the run.
 
     Exits with 1 when the run did not end ok or degraded. Ctrl-C cancels the components and seals the run as cancelled.
     """

@@ -35,5 +35,5 @@ def schema(
     of: Annotated[str, typer.Argument(metavar="WHAT", help="Whose: workflow, contract or run.", show_default=False)],
     as_json: AsJson = False,  # noqa: ARG001  # the result is JSON either way; the flag is there because all verbs have it
 ) -> None:
-    """Print the JSON Schema (2020-12) of a workflow file, a contract file or a recorded run."""
+    """Print the JSON Schema (2020-12) of a workflow, a contract or a run."""
     typer.echo(json.dumps(_SCHEMAS[read_choice(of, Document, "schema")](), indent=2, ensure_ascii=False))

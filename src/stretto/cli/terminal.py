@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from io import TextIOWrapper
 from typing import Final, NoReturn
 
@@ -18,6 +18,10 @@ from stretto.types.json import Json
 
 PIPED_WIDTH: Final = 160
 """Columns of a table that no terminal shows: wide enough that nothing is cut for programs that read it."""
+
+_STDOUT: Final = 1
+_STDERR: Final = 2
+"""File descriptors, as child processes inherit them."""
 
 _UNSAFE_IN_JSON: Final = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What JSON leaves as it is and a terminal would obey, or would turn the reading order."""
@@ -84,21 +88,15 @@ def print_json_bytes(document: bytes) -> None:
 
 @contextmanager
 def stdout_for_results_only() -> Iterator[None]:
-    """Send to stderr what components, and the programs they start, write to stdout meanwhile."""
+    """Send to stderr what components write to stdout meanwhile, and the programs that they start."""
     sys.stdout.flush()
+    kept = os.dup(_STDOUT)
+    os.dup2(_STDERR, _STDOUT)
     try:
-        kept = os.dup(sys.__stdout__.fileno()) if sys.__stdout__ is not None else None
-    except (OSError, ValueError):  # stdout is closed, or no file
-        kept = None
-    if kept is None:
-        yield
-        return
-    os.dup2(2, 1)
-    try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     finally:
-        sys.stdout.flush()
-        os.dup2(kept, 1)
+        os.dup2(kept, _STDOUT)
         os.close(kept)
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from rich.console import Console
@@ -30,6 +32,8 @@ class Glyphs:
     pause: str
     span: str
 
+
+_STYLE_OF: Final = itemgetter(1)
 
 UNICODE: Final = Glyphs(work="█", queue="░", failed="▒", pause="·", span="─")
 ASCII: Final = Glyphs(work="#", queue=".", failed="x", pause=" ", span="-")
@@ -94,7 +98,7 @@ def bar(node: StepNode, total_ms: float, width: int, glyphs: Glyphs) -> Text:
             failed = attempt.error is not None
             fill(worked_ms, worked_ms + attempt.service_ms, glyphs.failed if failed else glyphs.work,
                  "red" if failed else style)  # fmt: skip
-    return Text.assemble(*cells)
+    return Text.assemble(*(("".join(char for char, _ in same), style) for style, same in groupby(cells, _STYLE_OF)))
 
 
 def _sole_attempt(record: StepRecord) -> Attempt:

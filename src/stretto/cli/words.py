@@ -30,8 +30,10 @@ _MINUTE_S: Final = 60
 def status_text(status: RunStatus | StepStatus | None, reason: Reason | None = None) -> Text:
     """A status in its colour, with why; a run without one has not ended."""
     if status is None:
-        return Text("not ended", "bold yellow")
-    text = Text(status.value, STATUS_STYLES.get(status, ""))
+        return Text.assemble(("not ended", "bold yellow"))
+    text = Text.assemble(
+        (status.value, STATUS_STYLES.get(status, ""))
+    )  # its own base style stays free for what follows
     if reason is not None and reason.value != status.value:
         text.append(f" ({reason.value.replace('_', ' ')})", "dim")
     return text

@@ -26,9 +26,10 @@ _MARKS: Final = {State.WELL: ("✓", "ok", "green"), State.NOTE: ("·", "-", "di
 
 @app.command(cls=VerbCommand)
 def doctor(store: StorePath = None, as_json: AsJson = False) -> int:
-    """Examine the installation and the store: extras, integrity, lost records, interrupted runs, writes in doubt.
+    """Examine the installation and the store.
 
-    Exits with 1 when something is wrong; each finding says what to do.
+    Extras, integrity, lost records, interrupted runs, writes in doubt. Exits with 1 when something is wrong; each
+    finding says what to do.
     """
     findings = [*examine_installation(), *examine_store(store_path(store), given=store)]
     wrong = sum(finding.state is State.WRONG for finding in findings)

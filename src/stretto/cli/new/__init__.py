@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from stretto.cli.compiled import compiled
 from stretto.cli.diagram import ASCII, UNICODE, boxes_of, draw
 from stretto.cli.help import VerbCommand
 from stretto.cli.new.scaffold import FILES, example_request, write_scaffold
 from stretto.cli.new.whiteboard import Question, Whiteboard, read_answers
 from stretto.cli.options import AsJson
 from stretto.cli.terminal import is_unicode, notes, print_json, results, show
-from stretto.runtime.load import load
 from stretto.spec.texts import WORKFLOW_NAME
 from stretto.spec.workflow import load_workflow
 from stretto.types.errors import UsageError
@@ -41,8 +41,9 @@ def new(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take the defaults.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a new workflow: ask the four questions of a whiteboard, draw every arrow with its contract, write the files.
+    """Make a new workflow from the four questions of a whiteboard.
 
+    Draws every arrow with its contract, and writes workflow, contract, components, a test and a README into a folder.
     What it writes passes `stretto check`, `stretto run` and its own tests at once.
     """
     folder = Path(name)
@@ -98,7 +99,7 @@ def _drawing(folder: Path) -> dict[bool, Text]:
     """The workflow as it was written, read back and drawn: in ASCII, and in Unicode."""
     file = folder / "workflow.yaml"
     spec = load_workflow(file)
-    boxes = boxes_of(spec, load(file, store=folder / ".stretto" / "runs.db").plan)
+    boxes = boxes_of(spec, compiled(file))
     return {False: draw(boxes, ASCII), True: draw(boxes, UNICODE)}
 
 

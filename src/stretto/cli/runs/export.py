@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.opened import opened
 from stretto.cli.options import AsJson, StorePath
 from stretto.cli.runs.filters import Purpose, Since, Split, Status, Task, Tenant, Workflow, read_filters
-from stretto.cli.terminal import note, print_json, show
+from stretto.cli.terminal import print_json, show
 from stretto.cli.words import bytes_text, count_text
+from stretto.types.errors import UsageError
 
 app = typer.Typer(add_completion=False)
 
@@ -34,7 +34,7 @@ def export_runs(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     store: StorePath = None,
     as_json: AsJson = False,
-) -> int:
+) -> None:
     """Write sealed runs, oldest first, each with its writes and annotations, as JSON Lines.
 
     `stretto runs import` reads them back unchanged. Arrays of model calls go into a folder beside.
@@ -43,8 +43,7 @@ def export_runs(
         workflow=workflow, status=status, task=task, split=split, purpose=purpose, tenant=tenant, since=since
     )
     if file.exists() and not force:
-        note(f"error: {file} is there already; --force writes over it")
-        return Exit.USAGE
+        raise UsageError(f"{file} is there already; --force writes over it")
     with opened(store) as kept:
         count = kept.export(file, blobs_dir=blobs, limit=limit, **filters)
     size = file.stat().st_size
@@ -52,4 +51,3 @@ def export_runs(
         print_json({"runs": count, "file": str(file), "bytes": size})
     else:
         show(f"{count_text(count, 'run')} in {file}, {bytes_text(size)}")
-    return Exit.OK

@@ -56,7 +56,7 @@ def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
 
 def _term(reward: Reward) -> Text:
     """One term: its weight and value, or that it is unknown, and why."""
-    text = Text(f"{number_text(reward.weight)} * ", "dim").append(reward.name)
+    text = Text.assemble((f"{number_text(reward.weight)} * ", "dim"), reward.name)
     if reward.value is None:
         text.append(" unknown", "yellow")
     else:

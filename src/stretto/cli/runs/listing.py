@@ -17,6 +17,7 @@ from stretto.cli.terminal import note, print_json, results, show
 from stretto.cli.words import count_text, ms_text, number_text, status_text, time_text
 from stretto.spec.source import printable
 from stretto.store.reading import RunSummary
+from stretto.types.enums import RunStatus
 from stretto.types.json import JsonObject
 
 app = typer.Typer(add_completion=False)
@@ -44,7 +45,8 @@ def list_runs(
         workflow=workflow, status=status, task=task, split=split, purpose=purpose, tenant=tenant, since=since
     )
     with opened(store) as kept:
-        found = kept.list(limit=limit, **filters)
+        found = kept.list(limit=limit + 1, **filters)
+        there_are_more, found = len(found) > limit, found[:limit]
         in_doubt = {effect.run_id for effect in kept.in_doubt()}
         interrupted = {run.id for run in kept.pending()}
         path = kept.path
@@ -55,7 +57,7 @@ def list_runs(
         note(f"no such run in {path}")
         return
     show(_table(found, in_doubt, interrupted, results().width))
-    if len(found) == limit:
+    if there_are_more:
         note(f"the newest {count_text(limit, 'run')}; --limit N shows more")
 
 
@@ -94,9 +96,11 @@ def _table(found: Sequence[RunSummary], in_doubt: Collection[str], interrupted: 
 
 
 def _status(run: RunSummary, in_doubt: Collection[str], interrupted: Collection[str]) -> Text:
-    text = Text("interrupted", "bold yellow") if run.id in interrupted else status_text(run.status, run.reason)
-    if run.id in in_doubt:
-        text.append(" WRITE IN DOUBT", "bold red")
+    text = status_text(run.status, run.reason)
+    if run.id in interrupted:
+        text = Text.assemble(("interrupted", "bold yellow"))
+    if run.id in in_doubt and run.status is not RunStatus.PARKED:  # parked says so itself
+        text.append(", write in doubt", "bold red")
     return text
 
 

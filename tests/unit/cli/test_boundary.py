@@ -1,0 +1,90 @@
+"""The outermost edge: what each kind of end looks like from outside."""
+
+import pytest
+
+from stretto import __version__
+from stretto.cli import boundary
+from stretto.cli.boundary import execute
+from stretto.cli.exits import exit_of
+from stretto.types.errors import ComponentError, InputError, SpecError, StoreError, StrettoError, UsageError
+from tests.unit.cli.conftest import Cli
+
+
+def test_version_is_one_line(cli: Cli) -> None:
+    assert (cli("--version").code, cli("--version").out) == (0, f"stretto {__version__}\n")
+
+
+def test_without_a_verb_the_verbs_are_shown_and_the_usage_is_wrong(cli: Cli) -> None:
+    told = cli()
+    assert told.code == 2
+    assert "Check a workflow with its contract and components; run nothing." in told.out
+
+
+def test_an_unknown_verb_gets_the_nearest(cli: Cli) -> None:
+    told = cli("chekc")
+    assert (told.code, told.out) == (2, "")
+    assert "there is no command 'stretto chekc'; did you mean 'stretto check'?" in told.err
+
+
+def test_wrong_usage_says_where_to_read_more(cli: Cli) -> None:
+    assert cli("run").err == "error: Missing argument 'FILE'.\n  read more: stretto run --help\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (SpecError([]), 2),
+        (UsageError("x"), 2),
+        (InputError("x", []), 2),
+        (StoreError("x"), 1),
+        (ComponentError("x"), 1),
+    ],
+)
+def test_the_exit_code_follows_from_whose_fault_it_is(error: StrettoError, code: int) -> None:
+    assert exit_of(error) == code
+
+
+def raising(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def invoke(_arguments: object) -> int:
+        raise error
+
+    monkeypatch.setattr(boundary, "_invoke", invoke)
+
+
+def test_a_bug_is_told_as_ours_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("STRETTO_DEBUG", raising=False)
+    raising(monkeypatch, ZeroDivisionError("division by zero"))
+    assert execute(["check", "x"]) == 1
+    err = capsys.readouterr().err
+    assert "this is a bug in stretto" in err
+    assert "ZeroDivisionError: division by zero" in err
+    assert "STRETTO_DEBUG=1" in err
+    assert "Traceback" not in err
+
+
+def test_debug_shows_the_traceback_of_a_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STRETTO_DEBUG", "1")
+    raising(monkeypatch, ZeroDivisionError("division by zero"))
+    execute(["check", "x"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError("x"), StoreError("locked", retryable=True)])
+def test_with_json_every_end_is_a_document(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException
+) -> None:
+    raising(monkeypatch, error)
+    execute(["check", "x", "--json"])
+    out, err = capsys.readouterr()
+    assert out.startswith('{"error":{"code":')
+    assert err == ""
+
+
+def test_ctrl_c_is_one_line_and_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    raising(monkeypatch, KeyboardInterrupt())
+    assert execute(["check", "x"]) == 130
+    assert capsys.readouterr().err == "stopped by Ctrl-C\n"

@@ -1,0 +1,99 @@
+"""`stretto doctor`: what it finds wrong, and that it says what to do."""
+
+import sqlite3
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stretto.cli.doctor import installation
+from stretto.cli.doctor.installation import NEWEST_PYTHON, OLDEST_PYTHON, examine_installation
+from tests.unit.cli.conftest import Cli
+
+Ran = Callable[..., str]
+PYPROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
+
+
+def checks(cli: Cli, *flags: str) -> dict[str, Any]:
+    return {check["name"]: check for check in cli("doctor", "--json", *flags).document["checks"]}
+
+
+def test_all_is_well_before_the_first_run(cli: Cli) -> None:
+    told = cli("doctor")
+    assert told.code == 0
+    assert "none yet at .stretto/runs.db; the first run makes it" in told.out
+    assert told.out.rstrip().endswith("all is well")
+
+
+def test_a_store_that_is_well_is_counted(cli: Cli, ran: Ran) -> None:
+    ran()
+    found = checks(cli)
+    assert {found[name]["state"] for name in ("store", "integrity", "content", "lost", "interrupted", "in doubt")} == {
+        "well"
+    }
+    assert found["content"]["text"].startswith("1 run, 3 steps, ")
+
+
+def test_a_write_in_doubt_is_wrong_and_says_what_to_type(cli: Cli, ran: Ran) -> None:
+    run_id = ran("doubt")
+    told = cli("doctor")
+    assert told.code == 1
+    assert f"1 write: {run_id} book" in told.out
+    assert "stretto runs resume RUN --happened OUTPUT | --did-not-happen" in told.out
+    assert told.out.rstrip().endswith("1 thing is wrong")
+
+
+def test_lost_records_and_interrupted_runs_are_wrong(cli: Cli, ran: Ran, folder: Path) -> None:
+    run_id = ran()
+    with sqlite3.connect(folder / ".stretto" / "runs.db") as store:
+        store.execute("UPDATE meta SET value = 3 WHERE key = 'lost'")
+        store.execute("UPDATE runs SET status = NULL, owner = 'gone', lease_until_ns = 1")
+    store.close()
+    found = checks(cli)
+    assert (found["lost"]["state"], found["lost"]["text"]) == ("wrong", "3 records")
+    assert found["interrupted"]["text"] == f"1 run: {run_id}"
+    assert found["interrupted"]["remedy"].startswith(f"stretto runs resume {run_id}")
+    assert cli("runs", "list").out.count("interrupted") == 1
+
+
+@pytest.mark.parametrize("content", [b"not a database at all", b"SQLite format 3\0" + bytes(50)])
+def test_a_file_that_is_no_store_is_wrong_and_left_alone(cli: Cli, folder: Path, content: bytes) -> None:
+    (folder / "other.db").write_bytes(content)
+    found = checks(cli, "--store", "other.db")
+    assert found["store"]["state"] == "wrong"
+    assert found["store"]["remedy"]
+    assert (folder / "other.db").read_bytes() == content
+
+
+def test_a_truncated_store_is_told_as_damaged(cli: Cli, ran: Ran, folder: Path) -> None:
+    ran()
+    path = folder / ".stretto" / "runs.db"
+    path.write_bytes(path.read_bytes()[:5000])
+    told = cli("doctor")
+    assert told.code == 1
+    assert "damaged" in told.out
+
+
+def test_every_extra_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "_installed", lambda _: False)
+    found = {finding.name: finding for finding in examine_installation()}
+    extras = set(PYPROJECT["project"]["optional-dependencies"]) - {"all", "dev"}
+    assert {name.removeprefix("extra ") for name in found if name.startswith("extra ")} == extras
+    assert found["extra mcp"].remedy == "pip install 'stretto[mcp]'"
+    assert "mcp" in found["extra examples"].text
+
+
+def test_the_range_of_pythons_is_that_of_the_package() -> None:
+    oldest, newest = (".".join(map(str, each)) for each in (OLDEST_PYTHON, NEWEST_PYTHON))
+    next_minor = f"{NEWEST_PYTHON[0]}.{NEWEST_PYTHON[1] + 1}"
+    assert PYPROJECT["project"]["requires-python"] == f">={oldest},<{next_minor}"
+    assert f"Programming Language :: Python :: {newest}" in PYPROJECT["project"]["classifiers"]
+
+
+def test_a_python_that_is_too_old_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 10, 0))
+    python = next(iter(examine_installation()))
+    assert (python.state, python.remedy) == ("wrong", "use Python 3.11 to 3.13, for which it is tested")

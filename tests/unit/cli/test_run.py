@@ -1,0 +1,110 @@
+"""`stretto run`: the output on stdout, everything else on stderr."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Cli
+
+OSLO = '{"query": "oslo"}'
+
+
+def test_the_output_is_all_that_stands_on_stdout(cli: Cli) -> None:
+    told = cli("run", "workflow.yaml", "--input", OSLO)
+    assert told.code == 0
+    assert told.document == {"booked": "OSLO"}
+    assert "components may print" in told.err
+
+
+def test_one_line_says_what_became_of_it_and_what_to_type_next(cli: Cli, folder: Path) -> None:
+    last = cli("run", "workflow.yaml", "--input", OSLO).err.splitlines()[-1]
+    assert last.startswith("ok in ")
+    assert "kept in .stretto/runs.db; look at it: stretto runs show " in last
+    assert (folder / ".stretto" / "runs.db").exists()
+
+
+def test_json_is_the_run_as_the_published_schema_has_it(cli: Cli) -> None:
+    told = cli("run", "workflow.yaml", "--json", "--input", OSLO, "--label", "task=7", "--seed", "3", "--tenant", "me")
+    run = told.document["run"]
+    assert (run["format"], run["status"], run["labels"], run["seed"], run["tenant"]) == (
+        "stretto.run/1", "ok", {"task": "7"}, 3, "me",
+    )  # fmt: skip
+
+
+def test_a_run_that_failed_exits_with_1_and_says_where_and_why(cli: Cli) -> None:
+    told = cli("run", "workflow.yaml", "--input", '{"query": "doubt"}')
+    assert (told.code, told.out) == (1, "")
+    assert "the line went dead" in told.err or "was sent and not answered" in told.err
+    assert "parked (in doubt)" in told.err
+    assert "stretto runs resume " in told.err
+    assert "--workflow workflow.yaml --happened OUTPUT or --did-not-happen" in told.err
+
+
+def test_an_input_that_breaks_the_contract_runs_nothing(cli: Cli, folder: Path) -> None:
+    told = cli("run", "workflow.yaml", "--input", '{"query": ""}')
+    assert told.code == 2
+    assert "/query: " in told.err
+    assert "no such run" in cli("runs", "list").err or not (folder / ".stretto" / "runs.db").exists()
+
+
+def test_json_of_a_wrong_input_has_its_pointers(cli: Cli) -> None:
+    told = cli("run", "workflow.yaml", "--json", "--input", '{"query": 5}')
+    assert told.code == 2
+    assert told.document["error"]["code"] == "input"
+    assert [each["pointer"] for each in told.document["error"]["violations"]] == ["/query"]
+
+
+def test_input_comes_from_a_file_or_from_stdin(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "input.json").write_text(OSLO)
+    assert cli("run", "workflow.yaml", "--input", "@input.json").code == 0
+    with (folder / "input.json").open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert cli("run", "workflow.yaml", "--input", "-").document == {"booked": "OSLO"}
+
+
+def test_another_store_is_named_in_what_to_type_next(cli: Cli, folder: Path) -> None:
+    told = cli("run", "workflow.yaml", "--input", OSLO, "--store", "other place/runs.db")
+    assert told.err.rstrip().endswith("--store 'other place/runs.db'")
+    assert (folder / "other place" / "runs.db").exists()
+    assert not (folder / ".stretto" / "runs.db").exists()
+
+
+def test_the_environment_names_the_store(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRETTO_STORE", str(folder / "env.db"))
+    cli("run", "workflow.yaml", "--input", OSLO)
+    assert (folder / "env.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--input", "{query: 1}"], "is not JSON"),
+        (["--input", "[1]"], "--input is a list; expected a JSON object"),
+        (["--input", "@nope.json"], "nope.json cannot be read"),
+        (["--label", "task"], "--label 'task' is no pair; expected --label name=value"),
+        (["--label", "a=1", "--label", "a=2"], "--label a is given twice"),
+        (["--resource", "db:=oops"], "--resource db:= is not JSON"),
+        (["--seed", "x"], "--seed"),
+        (["--inptu", "{}"], "--inptu"),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_says_what_was_expected(cli: Cli, flags: list[str], says: str) -> None:
+    told = cli("run", "workflow.yaml", *flags)
+    assert (told.code, told.out) == (2, "")
+    assert says in told.err
+    assert cli("run", "workflow.yaml", "--json", *flags).document["error"]["code"] == "usage"
+
+
+def test_resources_and_a_reference_reach_the_run(cli: Cli) -> None:
+    told = cli(
+        "run", "workflow.yaml", "--json", "--input", OSLO,
+        "--resource", "db=42", "--resource", "limit:=42", "--reference", '{"gold": 1}',
+    )  # fmt: skip
+    run = told.document["run"]
+    assert (run["resources"], run["reference"]) == ({"db": "42", "limit": 42}, {"gold": 1})
+
+
+def test_an_error_without_json_leaves_stdout_empty(cli: Cli) -> None:
+    told = cli("run", "nope.yaml", "--input", json.dumps({}))
+    assert (told.code, told.out) == (2, "")

@@ -1,0 +1,223 @@
+"""`stretto runs ...` and `stretto replay` on recorded runs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import COMPONENTS, Cli
+
+Ran = Callable[..., str]
+
+
+def test_show_tells_identity_pins_reward_steps_and_writes(cli: Cli, ran: Ran) -> None:
+    run_id = ran()
+    told = cli("runs", "show", run_id)
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith(f"run {run_id}  ok in ")
+    for part in ("trip 1.2.0", "2 * margin 1  sold", "tool = look p=0.80", "write", "done"):
+        assert part in told.out
+
+
+def test_an_unknown_term_is_told_as_unknown_with_its_reason(cli: Cli, ran: Ran) -> None:
+    ran("later")
+    out = cli("runs", "show", "last").out
+    assert "2 * margin unknown  not known yet" in out
+    assert "reward           unknown" in out
+
+
+def test_a_run_is_found_by_last_by_its_beginning_and_by_its_long_name(cli: Cli, ran: Ran) -> None:
+    run_id = ran()
+    long_name = cli("runs", "show", "last", "--json").document["run"]["workflow_run_id"]
+    for wanted in (run_id, run_id[:13], long_name):
+        assert cli("runs", "show", wanted, "--json").document["run"]["id"] == run_id
+
+
+def test_io_shows_what_went_in_and_came_out(cli: Cli, ran: Ran) -> None:
+    ran()
+    assert '{"plan":"OSLO"}' not in cli("runs", "show", "last").out
+    assert '{"plan":"OSLO"}' in cli("runs", "show", "last", "--io").out
+
+
+def test_one_step_is_shown_in_full(cli: Cli, ran: Ran) -> None:
+    ran()
+    out = cli("runs", "show", "last", "--step", "planner").out
+    assert '"plan": "OSLO"' in out
+    assert "look with probability 0.8" in out
+    assert "among look end" in out
+
+
+def test_a_step_that_is_not_there_gets_the_nearest(cli: Cli, ran: Ran) -> None:
+    ran()
+    told = cli("runs", "show", "last", "--step", "planer")
+    assert told.code == 2
+    assert "did you mean 'planner'?" in told.err
+
+
+def test_json_of_show_holds_writes_and_annotations(cli: Cli, ran: Ran) -> None:
+    ran()
+    document = cli("runs", "show", "last", "--json").document
+    assert set(document) == {"run", "effects", "annotations", "store"}
+    assert [effect["path"] for effect in document["effects"]] == ["book"]
+
+
+def test_list_is_newest_first_and_filtered(cli: Cli, ran: Ran) -> None:
+    first, second = ran(), ran("doubt")
+    listed = cli("runs", "list", "--json").document["runs"]
+    assert [run["id"] for run in listed] == [second, first]
+    assert [run["in_doubt"] for run in listed] == [True, False]
+    assert [run["id"] for run in cli("runs", "list", "--status", "ok", "--json").document["runs"]] == [first]
+    assert cli("runs", "list", "--workflow", "other", "--json").document["runs"] == []
+    assert len(cli("runs", "list", "--since", "1h", "--limit", "1", "--json").document["runs"]) == 1
+
+
+def test_list_marks_parked_runs_and_says_when_there_are_more(cli: Cli, ran: Ran) -> None:
+    ran(), ran("doubt")
+    told = cli("runs", "list", "--limit", "1")
+    assert "parked (in doubt)" in told.out
+    assert told.err == "the newest 1 run; --limit N shows more\n"
+    assert cli("runs", "list", "--limit", "2").err == ""
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--status", "okk"], "did you mean 'ok'?"),
+        (["--since", "yesterday"], "--since 'yesterday' is no time"),
+        (["--limit", "0"], "--limit"),
+    ],
+)
+def test_a_filter_that_is_none_is_wrong_usage(cli: Cli, ran: Ran, flags: list[str], says: str) -> None:
+    ran()
+    told = cli("runs", "list", *flags)
+    assert told.code == 2
+    assert says in told.err
+
+
+def test_without_a_store_the_remedy_is_told(cli: Cli) -> None:
+    for verb in (["list"], ["show", "last"], ["export", "x.jsonl"], ["delete", "last", "--yes"]):
+        told = cli("runs", *verb)
+        assert told.code == 2
+        assert "there is no store at .stretto/runs.db; `stretto run` makes one" in told.err
+
+
+def test_export_and_import_carry_runs_to_another_store(cli: Cli, ran: Ran, folder: Path) -> None:
+    run_id = ran()
+    assert cli("runs", "export", "out.jsonl", "--json").document["runs"] == 1
+    taken = cli("runs", "import", "out.jsonl", "--store", "other.db", "--json").document
+    assert (taken["runs"], taken["effects"], taken["already_here"]) == (1, 1, 0)
+    assert cli("runs", "show", "last", "--store", "other.db", "--json").document["run"]["id"] == run_id
+    assert "2 records known already" in cli("runs", "import", "out.jsonl", "--store", "other.db").out
+    cli("runs", "export", "again.jsonl", "--store", "other.db")
+    assert (folder / "again.jsonl").read_bytes() == (folder / "out.jsonl").read_bytes()
+
+
+def test_export_does_not_write_over_a_file_unless_told_to(cli: Cli, ran: Ran, folder: Path) -> None:
+    ran()
+    (folder / "out.jsonl").write_text("mine")
+    told = cli("runs", "export", "out.jsonl")
+    assert told.code == 2
+    assert "--force writes over it" in told.err
+    assert cli("runs", "export", "out.jsonl", "--json").document["error"]["code"] == "usage"
+    assert cli("runs", "export", "out.jsonl", "--force").code == 0
+
+
+def test_delete_needs_a_yes(cli: Cli, ran: Ran) -> None:
+    run_id = ran()
+    told = cli("runs", "delete", run_id)
+    assert told.code == 2
+    assert "pass --yes" in told.err
+    assert cli("runs", "delete", run_id, "--yes").out == "1 run deleted\n"
+    assert cli("runs", "show", run_id).code == 2
+
+
+def test_a_run_in_doubt_is_deleted_by_force_only(cli: Cli, ran: Ran) -> None:
+    ran("doubt")
+    assert cli("runs", "delete", "last", "--yes").code == 2
+    assert cli("runs", "delete", "last", "--yes", "--force").code == 0
+
+
+def test_a_parked_run_goes_on_by_a_persons_word_which_is_kept(
+    cli: Cli, ran: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "ada")
+    run_id = ran("doubt")
+    told = cli("runs", "resume", run_id, "--happened", '{"booked": "by phone"}', "--reason", "called them")
+    assert told.code == 0
+    assert told.document == {"booked": "by phone"}
+    assert "settled by ada: the write at 'book' happened" in told.err
+    (note,) = cli("runs", "show", run_id, "--json").document["annotations"]
+    assert (note["by"], note["reason"], note["value"], note["path"]) == (
+        "ada", "called them", {"happened": True}, "book",
+    )  # fmt: skip
+    assert note["at_ns"] > 0
+    assert "by ada  called them" in cli("runs", "show", run_id).out
+
+
+def test_a_write_that_did_not_happen_is_made_again(cli: Cli, ran: Ran) -> None:
+    run_id = ran("doubt")
+    told = cli("runs", "resume", run_id, "--did-not-happen")
+    assert told.code == 1  # the line is still dead
+    assert "settled by" in told.err
+    assert "parked (in doubt)" in told.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--happened", "{}", "--did-not-happen"], "exclude each other"),
+        (["--reason", "because"], "go with --happened OUTPUT or --did-not-happen"),
+        (["--happened", "oops"], "--happened is not JSON"),
+        (["--did-not-happen", "--step", "other"], "no write in doubt at 'other'"),
+        (["--workflow", "nope.yaml"], "there is no such file"),
+    ],
+)
+def test_a_resume_that_makes_no_sense_is_refused(cli: Cli, ran: Ran, flags: list[str], says: str) -> None:
+    run_id = ran("doubt")
+    told = cli("runs", "resume", run_id, *flags)
+    assert told.code == 2
+    assert says in told.err
+    assert cli("runs", "list", "--json").document["runs"][0]["in_doubt"] is True
+
+
+def test_a_run_that_has_ended_is_not_resumed(cli: Cli, ran: Ran) -> None:
+    told = cli("runs", "resume", ran())
+    assert told.code == 2
+    assert "has ended (ok)" in told.err
+
+
+def test_a_replay_takes_unchanged_steps_from_the_record(cli: Cli, ran: Ran) -> None:
+    run_id = ran()
+    run = cli("replay", run_id, "--json").document["run"]
+    assert (run["status"], run["replay_of"]) == ("ok", run_id)
+    assert [step.get("reused_from") for step in run["steps"]] == [run_id] * 3
+
+
+def test_a_replay_never_writes(cli: Cli, ran: Ran) -> None:
+    run_id = ran()
+    told = cli("replay", run_id, "--input", '{"query": "bergen"}')
+    assert told.code == 1
+    assert "not replayable" in told.err
+    dry = cli("replay", run_id, "--input", '{"query": "bergen"}', "--output", 'book={"booked": "X"}', "--json")
+    assert (dry.code, dry.document["run"]["output"], dry.document["run"]["simulated"]) == (0, {"booked": "X"}, True)
+
+
+def test_a_replay_with_changed_components_says_so_in_its_run(cli: Cli, ran: Ran, folder: Path) -> None:
+    run_id = ran()
+    (folder / "components.py").write_text(COMPONENTS.replace("query.upper()", "query.upper() + '!'"))
+    told = cli("replay", run_id, "--dry-run", "--json")
+    steps = {step["path"]: step for step in told.document["run"]["steps"]}
+    assert steps["planner"]["output"] == {"plan": "OSLO!"}
+    assert steps["book"]["status"] == "skipped"
+
+
+def test_runs_without_a_verb_shows_the_verbs(cli: Cli) -> None:
+    told = cli("runs")
+    assert told.code == 2
+    assert all(verb in told.out for verb in ("list", "show", "resume", "export", "import", "delete"))
+
+
+def test_an_unknown_verb_gets_the_nearest(cli: Cli) -> None:
+    assert "did you mean 'stretto runs show'?" in cli("runs", "shwo").err
+    assert json.loads(cli("runs", "shwo", "--json").out)["error"]["code"] == "usage"
