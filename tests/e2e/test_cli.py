@@ -1,0 +1,228 @@
+"""The command as a process: streams, signals, pipes, terminals, speed."""
+
+import json
+import os
+import pty
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+STRETTO = Path(sys.executable).with_name("stretto")
+
+COMPONENTS = """
+import asyncio, subprocess, sys
+from stretto import component
+
+@component("slow", effects="read")
+async def slow(query: str) -> dict[str, str]:
+    open("begun", "w").close()
+    await asyncio.sleep(60)
+    return {"answer": query}
+
+@component("noisy", effects="read", inline=True)
+def noisy(query: str) -> dict[str, str]:
+    print("from the component")
+    subprocess.run([sys.executable, "-c", "print('from its child')"], check=True)
+    return {"answer": query.upper()}
+"""
+
+WORKFLOW = """
+stretto: 1
+name: {name}
+version: 1.0.0
+durability: step
+components: components.py
+steps:
+  - name: {name}
+    component: {name}
+    input_mapping: {{query: "input.query"}}
+output: {{answer: "steps.{name}.answer"}}
+"""
+
+INPUT = '{"query": "oslo"}'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "components.py").write_text(COMPONENTS)
+    for name in ("slow", "noisy"):
+        (tmp_path / f"{name}.yaml").write_text(WORKFLOW.format(name=name))
+    return tmp_path
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("STRETTO", "COLUMNS", "NO_COLOR"))
+    }
+    return {**kept, **more}
+
+
+def stretto(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [STRETTO, *arguments],
+        cwd=folder,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def begun(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A command that is in the middle of its run."""
+    process = subprocess.Popen(
+        [STRETTO, *arguments], cwd=folder, env=environment(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    for _ in range(600):
+        if (folder / "begun").exists():
+            return process
+        time.sleep(0.05)
+    raise AssertionError("the run did not begin")
+
+
+def test_only_the_result_is_on_stdout_whatever_components_print(folder: Path) -> None:
+    told = stretto(folder, "run", "noisy.yaml", "--input", INPUT)
+    assert told.stdout == '{"answer":"OSLO"}\n'
+    assert "from the component" in told.stderr
+    assert "from its child" in told.stderr
+
+
+def test_ctrl_c_seals_the_run_as_cancelled_and_names_it_in_one_line(folder: Path) -> None:
+    process = begun(folder, "run", "slow.yaml", "--input", INPUT)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    found = re.fullmatch(r"cancelled by Ctrl-C; look at the run: stretto runs show (\S+)\n", err)
+    assert found is not None
+    run = json.loads(stretto(folder, "runs", "show", found[1], "--json").stdout)["run"]
+    assert (run["status"], [step["reason"] for step in run["steps"]]) == ("cancelled", ["cancelled"])
+
+
+def test_ctrl_c_with_json_is_a_document_with_the_run(folder: Path) -> None:
+    process = begun(folder, "run", "slow.yaml", "--input", INPUT, "--json")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "")
+    error = json.loads(out)["error"]
+    assert (error["code"], len(error["run"])) == ("cancelled", 36)
+
+
+@pytest.mark.parametrize("after_s", [0.05, 0.1, 0.15, 0.2, 0.3, 0.4])
+def test_ctrl_c_at_any_time_shows_no_traceback(folder: Path, after_s: float) -> None:
+    process = subprocess.Popen(
+        [STRETTO, "check", "slow.yaml"], cwd=folder, env=environment(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    time.sleep(after_s)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    if process.returncode == -signal.SIGINT:
+        pytest.skip("Python itself was still starting")
+    assert process.returncode in (0, 130)
+    assert "Traceback" not in err
+
+
+def test_a_killed_run_is_listed_as_interrupted_and_can_be_resumed(folder: Path) -> None:
+    process = begun(folder, "run", "slow.yaml", "--input", INPUT)
+    process.kill()
+    process.communicate(timeout=30)
+    (run,) = json.loads(stretto(folder, "runs", "list", "--json").stdout)["runs"]
+    assert (run["status"], run["interrupted"]) == (None, True)
+    assert stretto(folder, "doctor").returncode == 1
+    (folder / "components.py").write_text(COMPONENTS.replace("asyncio.sleep(60)", "asyncio.sleep(0)"))
+    refused = stretto(folder, "runs", "resume", run["id"], "--workflow", "slow.yaml")
+    assert refused.returncode == 1
+    assert "changed since: slow" in refused.stderr
+
+
+def test_a_reader_that_goes_away_is_no_complaint(folder: Path) -> None:
+    with subprocess.Popen(
+        [STRETTO, "schema", "workflow"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def on_a_terminal(folder: Path, *arguments: str, columns: int = 80, **more: str) -> str:
+    """What a terminal of that width is sent: stdout and stderr."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [STRETTO, *arguments], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs,
+        env=environment(TERM="xterm-256color", COLUMNS=str(columns), **more),
+    )  # fmt: skip
+    os.close(theirs)
+    text = b"".join(_chunks(ours)).decode()
+    process.wait(timeout=30)
+    os.close(ours)
+    return text.replace("\r\n", "\n")
+
+
+def _chunks(descriptor: int) -> Iterator[bytes]:
+    while True:
+        try:
+            chunk = os.read(descriptor, 65536)
+        except OSError:  # Linux says so when the other end is closed
+            return
+        if not chunk:
+            return
+        yield chunk
+
+
+def test_a_terminal_gets_colours_and_indented_json(folder: Path) -> None:
+    text = on_a_terminal(folder, "run", "noisy.yaml", "--input", INPUT)
+    assert "\x1b[32mok\x1b[0m" in text
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    assert '{\n  "answer": "OSLO"\n}\n' in plain
+
+
+def test_no_color_is_honoured(folder: Path) -> None:
+    for arguments in (["check", "noisy.yaml"], ["check", "nope.yaml"], ["--help"]):
+        assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", on_a_terminal(folder, *arguments, NO_COLOR="1"))
+
+
+@pytest.mark.parametrize("columns", [60, 80, 140])
+def test_nothing_is_wider_than_the_terminal(folder: Path, columns: int) -> None:
+    stretto(folder, "run", "noisy.yaml", "--input", INPUT, "--label", "task=7", "--label", "purpose=eval")
+    for arguments in (
+        ["check", "-v", "noisy.yaml"], ["check", "nope.yaml"], ["runs", "show", "last", "--io"],
+        ["doctor"], ["runs", "list"], ["--help"], ["run", "--help"], ["runs", "export", "--help"],
+    ):  # fmt: skip
+        text = re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal(folder, *arguments, columns=columns))
+        assert max(map(len, text.split("\n"))) <= columns, arguments
+
+
+def test_a_stream_without_unicode_gets_ascii(folder: Path) -> None:
+    stretto(folder, "run", "noisy.yaml", "--input", INPUT)
+    for arguments in (["runs", "show", "last"], ["doctor"], ["check", "noisy.yaml"]):
+        told = stretto(folder, *arguments, PYTHONIOENCODING="ascii")
+        assert told.returncode in (0, 1)
+        assert told.stdout.isascii()
+        assert "Traceback" not in told.stderr
+
+
+def cpu_s(folder: Path, *arguments: str) -> float:
+    """Processor seconds of a command, the least of three: what its wall time is on a machine that is otherwise idle."""
+    times = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        stretto(folder, *arguments)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+def test_the_version_is_there_at_once_and_a_check_before_one_wonders(folder: Path) -> None:
+    assert cpu_s(folder, "--version") < 0.2
+    assert cpu_s(folder, "check", "noisy.yaml") < 0.7
