@@ -12,7 +12,7 @@ from typing import Final
 
 from stretto.store.rows import Row
 from stretto.types.errors import StoreError
-from stretto.types.ids import Digest
+from stretto.types.ids import Digest, digest_of
 
 _ROWS_PER_STATEMENT: Final = 64
 """A power of two; with the smaller ones any number of rows is a few prepared statements."""
@@ -25,42 +25,36 @@ class RefusedError(Exception):
 class Write:
     """What one call of a journal hands over: rows of one run, all committed or none."""
 
-    __slots__ = (
-        "blobs",
-        "effect",
-        "epoch",
-        "journal",
-        "kept",
-        "opened",
-        "rewrite",
-        "run_id",
-        "sealed",
-        "size",
-        "steps",
-        "tenant",
-        "waiter",
-    )
+    opened: Row | None = None
+    steps: Sequence[Row] = ()
+    rewrite: bool = False
+    """Whether `steps` replace all that were written before."""
+    effect: Row | None = None
+    kept: Row | None = None
+    """A whole run that had no row."""
+    sealed: Row | None = None
+    """What the seal changes of a run that has: (id, epoch, status, doc, spilled)."""
+    blobs: dict[Digest, bytes] | None = None
+    waiter: Future[None] | None = None
+    """Who waits for the commit; None for a write behind."""
+    journal: "Refusable | None" = None
+    size: int = 0
+    """About how many bytes it holds until it is committed."""
 
     def __init__(self, run_id: str, tenant: str, epoch: int) -> None:
         self.run_id = run_id
         self.tenant = tenant
         self.epoch = epoch
         """The fence that must still stand; 0 when the run has no row yet."""
-        self.opened: Row | None = None
-        self.steps: Sequence[Row] = ()
-        self.rewrite = False
-        """Whether `steps` replace all that were written before."""
-        self.effect: Row | None = None
-        self.kept: Row | None = None
-        """A whole run that had no row."""
-        self.sealed: Row | None = None
-        """What the seal changes of a run that has: (id, epoch, status, doc, spilled)."""
-        self.blobs: dict[Digest, bytes] = {}
-        self.waiter: Future[None] | None = None
-        """Who waits for the commit; None for a write behind."""
-        self.journal: Refusable | None = None
-        self.size = 0
-        """About how many bytes it holds until it is committed."""
+
+    def put(self, content: bytes) -> Digest:
+        """Bring a blob along."""
+        if self.blobs is None:
+            self.blobs = {}
+        digest = digest_of(content)
+        self.blobs[digest] = content
+        self.size += len(content)
+        return digest
 
     @property
     def fence(self) -> tuple[str, int]:
@@ -131,6 +125,11 @@ class _Insert:
 
 _OPEN: Final = _Insert("INSERT INTO runs VALUES", 16)
 _KEEP: Final = _Insert("INSERT INTO runs VALUES", 16, "ON CONFLICT (id) DO NOTHING")
+_SEAL_ONE: Final = (
+    "UPDATE runs SET status = ?3, lease_until_ns = 0, doc = ?4, spilled = ?5"
+    " WHERE id = ?1 AND epoch = ?2 AND status IS NULL"
+)
+"""The same as `_SEAL` for one row, in a third of the time."""
 _SEAL: Final = _Insert(
     "UPDATE runs SET status = new.column3, lease_until_ns = 0, doc = new.column4, spilled = new.column5 FROM (VALUES",
     5,
@@ -164,7 +163,7 @@ def apply(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
             _STEP.run(connection, write.steps)
     _insert_all(connection, _EFFECT, [write.effect for write in writes if write.effect is not None])
     _insert_all(connection, _KEEP, [write.kept for write in writes if write.kept is not None])
-    _insert_all(connection, _SEAL, [write.sealed for write in writes if write.sealed is not None])
+    _seal_all(connection, [write.sealed for write in writes if write.sealed is not None])
     insert_blobs(connection, ((write.run_id, write.tenant, write.blobs) for write in writes if write.blobs))
 
 
@@ -181,6 +180,12 @@ def insert_blobs(connection: sqlite3.Connection, of_runs: Iterable[tuple[str, st
 
 def _insert_all(connection: sqlite3.Connection, statement: _Insert, rows: Sequence[Row]) -> None:
     if rows and statement.run(connection, rows) != len(rows):
+        raise RefusedError
+
+
+def _seal_all(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+    changed = connection.execute(_SEAL_ONE, rows[0]).rowcount if len(rows) == 1 else _SEAL.run(connection, rows)
+    if changed != len(rows):
         raise RefusedError
 
 

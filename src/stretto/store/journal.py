@@ -2,15 +2,16 @@
 
 import time
 from collections.abc import Sequence
+from operator import is_
 
 from stretto.record.model import EffectRecord, Run, StepRecord
 from stretto.store.batch import Refusable, Write
 from stretto.store.owner import LEASE_S
-from stretto.store.rows import Row, collect, effect_row, run_row, step_row
+from stretto.store.rows import Row, effect_row, run_row, step_row
 from stretto.store.writer import Writer
 from stretto.types.enums import Durability
 from stretto.types.errors import StoreError
-from stretto.types.ids import Digest, RunId
+from stretto.types.ids import RunId
 
 
 class RunJournal(Refusable):
@@ -21,7 +22,7 @@ class RunJournal(Refusable):
     written behind, at the next call.
     """
 
-    __slots__ = ("_blobs", "_durability", "_epoch", "_kept", "_run_id", "_store", "_tenant", "_writer")
+    __slots__ = ("_durability", "_epoch", "_kept", "_run_id", "_store", "_tenant", "_writer")
 
     def __init__(
         self,
@@ -43,27 +44,23 @@ class RunJournal(Refusable):
         self._epoch = epoch
         self._kept = list(kept)
         """Steps that have rows, in their order."""
-        self._blobs: dict[Digest, bytes] = {}
-        """Of the write that is being made."""
 
     async def accept(self, run: Run) -> None:
         """Commit the run's acceptance, with a lease that the writer renews."""
         write = self._begin()
         lease_until_ns = time.time_ns() + int(LEASE_S * 1e9)
-        write.opened = run_row(
-            run, self._durability, self._writer.owner, self._epoch, lease_until_ns, collect(self._blobs)
-        )
-        await self._writer.submit(self._sized(write, write.opened))
+        write.opened = run_row(run, self._durability, self._writer.owner, self._epoch, lease_until_ns, write.put)
+        await self._writer.submit(_sized(write, write.opened))
 
     def step(self, record: StepRecord) -> None:
         """Write a finished step behind, under durability ``step``; under the others it waits for the seal."""
         if self._durability is not Durability.STEP:
             return
         write = self._begin()
-        row = step_row(self._run_id, len(self._kept), record, collect(self._blobs))
+        row = step_row(self._run_id, len(self._kept), record, write.put)
         write.steps = (row,)
         self._kept.append(record)
-        self._writer.post(self._sized(write, row))
+        self._writer.post(_sized(write, row))
 
     async def intent(self, effect: EffectRecord) -> None:
         """Commit an intent, and every step before it, before returning."""
@@ -78,13 +75,13 @@ class RunJournal(Refusable):
         if run.status is None:
             raise StoreError(f"run {run.id} has not ended; a run is sealed once it has a status")
         write = self._begin()
-        head = run_row(run, self._durability, "", self._epoch, 0, collect(self._blobs))
+        head = run_row(run, self._durability, "", self._epoch, 0, write.put)
         if self._durability is Durability.STEP:
             write.sealed = (run.id, self._epoch, run.status.value, *head[-2:])
         else:
             write.kept = head
         write.steps = self._missing_steps(run.steps, write)
-        self._sized(write, head, *write.steps)
+        _sized(write, head, *write.steps)
         if self._durability is Durability.NONE and not self._writer.inbox.full:
             self._writer.post(write)
         else:
@@ -92,29 +89,25 @@ class RunJournal(Refusable):
 
     async def _effect(self, effect: EffectRecord) -> None:
         write = self._begin()
-        write.effect = effect_row(effect, collect(self._blobs))
-        await self._writer.submit(self._sized(write, write.effect))
+        write.effect = effect_row(effect, write.put)
+        await self._writer.submit(_sized(write, write.effect))
 
     def _missing_steps(self, steps: Sequence[StepRecord], write: Write) -> list[Row]:
         """Rows of the steps that were not written yet; of all when those written are not the run's first ones."""
         count = len(self._kept)
-        write.rewrite = len(steps) < count or any(
-            kept is not step for kept, step in zip(self._kept, steps, strict=False)
-        )
+        write.rewrite = len(steps) < count or not all(map(is_, self._kept, steps))
         first = 0 if write.rewrite else count
-        return [step_row(self._run_id, seq, steps[seq], collect(self._blobs)) for seq in range(first, len(steps))]
+        return [step_row(self._run_id, seq, steps[seq], write.put) for seq in range(first, len(steps))]
 
     def _begin(self) -> Write:
         if self.refused is not None:
             raise self.refused
-        self._blobs = {}
         write = Write(self._run_id, self._tenant, self._epoch if self._durability is Durability.STEP else 0)
-        write.blobs = self._blobs
         write.journal = self
         return write
 
-    def _sized(self, write: Write, *rows: Row) -> Write:
-        """Note how much memory a write holds."""
-        docs = sum(len(value) for row in rows for value in row[-2:-1] if isinstance(value, str))
-        write.size = docs + sum(map(len, self._blobs.values()))
-        return write
+
+def _sized(write: Write, *rows: Row) -> Write:
+    """Count the documents of these rows into the write's size."""
+    write.size += sum([len(row[-2]) for row in rows if isinstance(row[-2], str)])
+    return write

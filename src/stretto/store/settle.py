@@ -17,7 +17,7 @@ from stretto.store.batch import Write, apply
 from stretto.store.claim import is_executing
 from stretto.store.owner import described
 from stretto.store.reading import load_effects
-from stretto.store.rows import collect, effect_row
+from stretto.store.rows import effect_row
 from stretto.types.errors import StoreError, UsageError
 from stretto.types.ids import StepPath
 from stretto.types.json import JsonObject
@@ -74,5 +74,5 @@ def insert_annotation(connection: sqlite3.Connection, annotation: Annotation) ->
 def write_effect(connection: sqlite3.Connection, effect: EffectRecord, tenant: str) -> None:
     """Write an effect over what was known of it."""
     write = Write(effect.run_id, tenant, 0)
-    write.effect = effect_row(effect, collect(write.blobs))
+    write.effect = effect_row(effect, write.put)
     apply(connection, [write])

@@ -89,3 +89,25 @@ async def test_what_a_killed_process_left_is_claimed_and_ended_by_another(path: 
                 store.claim(run_id)
         assert store.pending() == []
         await record(store, a_run(), Durability.STEP)
+
+
+FORGETFUL = """
+import asyncio, sys
+from stretto.store.sqlite import Store
+from stretto.types.enums import Durability
+from tests.unit.record.generated import a_run
+
+async def main():
+    store = Store(sys.argv[1])
+    for _ in range(100):
+        run = a_run()
+        await (await store.open(run, Durability.NONE)).seal(run)
+
+asyncio.run(main())
+"""
+
+
+def test_a_program_that_ends_without_closing_its_store_loses_nothing(path: Path) -> None:
+    subprocess.run([sys.executable, "-W", "error", "-c", FORGETFUL, str(path)], check=True)
+    with Store(path) as store:
+        assert (store.stats().runs, store.stats().lost) == (100, 0)
