@@ -23,7 +23,8 @@ def _write(case: dict[str, Any], folder: Path) -> Path:
     shutil.copy(CASES_DIR / "components.py", folder / "components.py")
     for name, content in case["files"].items():
         (folder / name).write_text(content)
-    return folder / next(iter(case["files"]))
+    first: str = next(iter(case["files"]))
+    return folder / first
 
 
 def _load(case: dict[str, Any], folder: Path) -> stretto.Workflow:

@@ -34,6 +34,10 @@ MEMORY_PATH: Final = StepPath("$memory")
 """Step path of the implicit read of the `memory` root; no step name may hold a ``$``."""
 
 
+SEED_BITS: Final = 53
+"""Of a drawn seed: JSON readers that know only doubles keep it exact."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
     """What a run is asked for, beside its plan."""
@@ -42,7 +46,8 @@ class RunRequest:
     tenant: str = "default"
     labels: Mapping[str, str] = field(default_factory=dict)
     """task, group, split, purpose, session; kept with the run and searchable."""
-    seed: int = 0
+    seed: int | None = None
+    """Of every random choice in the run; None draws one."""
     reference: Json = None
     """Gold answers, which only `reward` steps can read."""
     memory: JsonObject | None = None
@@ -157,7 +162,7 @@ class Engine:
             started_at_ns=self._clock.time_ns(),
             tenant=request.tenant,
             labels=dict(request.labels),
-            seed=request.seed,
+            seed=self._jitter.getrandbits(SEED_BITS) if request.seed is None else request.seed,
             reference=NULL if request.reference is None else msgspec.Raw(snapshot(request.reference)),
             resources=msgspec.Raw(snapshot(request.resources)) if request.resources else NULL,
             parent=request.parent,

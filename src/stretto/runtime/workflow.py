@@ -63,7 +63,7 @@ class Workflow:
         *,
         labels: Mapping[str, str] | None = None,
         tenant: str = "default",
-        seed: int = 0,
+        seed: int | None = None,
         reference: Json = None,
         memory: dict[str, Json] | None = None,
         resources: dict[str, Json] | None = None,
