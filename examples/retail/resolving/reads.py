@@ -2,10 +2,10 @@
 
 from facts import Facts
 from words.brief import Brief
-from words.mentions import Intent
+from words.mentions import Intent, Mention
 from world import SOOTHE
 
-from resolving.resolution import call, missing, tried
+from resolving.resolution import Basis, call, missing, tried
 from stretto.types.json import JsonObject
 
 MAX_SUMMARY_CHARS = 200
@@ -43,22 +43,43 @@ def get_user(_brief: Brief, facts: Facts) -> JsonObject:
 def get_order(brief: Brief, facts: Facts) -> JsonObject:
     for order_id in (*brief.order_ids, *(facts["user"] or {"orders": []})["orders"]):
         if order_id not in facts["orders"] and not tried(facts, "get_order_details", {"order_id": order_id}):
-            return call({"order_id": order_id})
+            needed = order_id in brief.order_ids or _seeks_orders(brief, facts)
+            return call({"order_id": order_id}, Basis.STATED if needed else Basis.GUESSED)
     return missing("every order named or listed is known")
 
 
+def _seeks_orders(brief: Brief, facts: Facts) -> bool:
+    """Whether something that the words speak of may be in an order not known yet."""
+    things = [m for m in brief.things if m.intent is not None and not m.excepted]
+    return not things or any(not m.products or m.many or not _is_placed(m, facts) for m in things)
+
+
+def _is_placed(mention: Mention, facts: Facts) -> bool:
+    """Whether a known order, of the status that the words tell, holds such a thing."""
+    return any(
+        item["name"] in mention.products
+        for order in facts["orders"].values()
+        if mention.held in (None, order["status"])
+        for item in order["items"]
+    )
+
+
 def get_product(brief: Brief, facts: Facts) -> JsonObject:
-    wanted = {p for m in brief.mentions if m.intent is Intent.CHANGE for p in m.products}
-    named = {p for m in brief.mentions for p in m.products}
-    everything = any(not m.products and m.intent is Intent.CHANGE for m in brief.mentions)
+    changing = [m for m in brief.mentions if m.intent is Intent.CHANGE]
+    wanted = {product for m in changing for product in m.products}
+    everything = any(not m.products for m in changing)
+    named = {product for m in brief.mentions for product in m.products}
     items = [item for order in facts["orders"].values() for item in order["items"]]
-    for group in (wanted, named):
-        for item in items:
-            if item["product_id"] not in facts["products"] and (item["name"] in group or everything):
-                return call({"product_id": item["product_id"]})
+    unknown = [item for item in items if item["product_id"] not in facts["products"]]
+    for item in unknown:
+        if item["name"] in wanted or everything:
+            return call({"product_id": item["product_id"]})
+    for item in unknown:
+        if item["name"] in named:
+            return call({"product_id": item["product_id"]}, Basis.GUESSED)
     for name, product_id in (facts["catalogue"] or {}).items():
         if name in named and product_id not in facts["products"]:
-            return call({"product_id": product_id})
+            return call({"product_id": product_id}, Basis.GUESSED)
     return missing("every product named is known, or in no order known yet")
 
 

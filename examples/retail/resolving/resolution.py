@@ -14,9 +14,9 @@ class Basis(StrEnum):
     """On what ground arguments were resolved."""
 
     STATED = "stated"
-    """The customer asks for just this."""
+    """The customer asks for just this, or it must be known to do what they ask."""
     GUESSED = "guessed"
-    """The customer names the things, but asks for something else, or nothing, to be done with them."""
+    """It can be called, but nothing that the customer asks for calls for it."""
 
 
 Resolver: TypeAlias = Callable[[Brief, Facts], JsonObject]

@@ -142,3 +142,15 @@ def test_resolving_changes_nothing_that_it_is_given() -> None:
     for action in ACTIONS:
         resolve(action, desk.words, desk.facts)
     assert desk.facts == before
+
+
+def test_reading_more_orders_is_a_guess_once_everything_named_was_found() -> None:
+    desk = Desk(task("85").words)  # wants one jacket changed
+    for tool in ("find_user_id_by_email", "get_user_details"):
+        desk.do(tool)
+    grounds = []
+    while (found := desk.resolved("get_order_details")).get("basis"):
+        grounds.append(found["basis"])
+        desk.do("get_order_details")
+    assert grounds[0] == "stated"
+    assert grounds[-1] == "guessed"

@@ -63,7 +63,7 @@ def test_the_state_tells_what_is_asked_and_what_is_unread() -> None:
     state = seen(desk)["state"]
     assert state["customer"] == "profile"
     assert state["asked"]["exchange_delivered_order_items"] == "stated"
-    assert state["unread"] == {"get_order_details": False, "get_product_details": False}
+    assert state["unread"] == {"get_order_details": "none", "get_product_details": "none"}
 
 
 def test_the_state_names_no_customer_and_no_order() -> None:
