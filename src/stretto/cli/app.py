@@ -16,6 +16,7 @@ VERBS: Final = {
     "check": "stretto.cli.check",
     "run": "stretto.cli.run",
     "runs": "stretto.cli.runs",
+    "train": "stretto.cli.train",
     "replay": "stretto.cli.replay",
     "schema": "stretto.cli.schema",
     "doctor": "stretto.cli.doctor",

@@ -12,6 +12,7 @@ from stretto import __version__
 from stretto.cli.app import app
 from stretto.cli.errors import error_document, error_text
 from stretto.cli.exits import Exit, exit_of
+from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.terminal import note, notes, print_json, survive_any_encoding
 from stretto.types.errors import StrettoError
 
@@ -41,7 +42,7 @@ def execute(arguments: Sequence[str]) -> int:
     except StrettoError as error:
         return _tell(error, as_json=as_json)
     except KeyboardInterrupt:
-        return _say(Exit.INTERRUPTED, "cancelled", "stopped by Ctrl-C", as_json=as_json)
+        return tell_interrupted("stopped by Ctrl-C", as_json=as_json)
     except BrokenPipeError:
         return _leave_quietly()
     except Exception as error:  # noqa: BLE001  # the boundary: whatever is not ours is told as a bug
@@ -98,7 +99,7 @@ def _say(code: Exit, name: str, message: str, *, as_json: bool) -> int:
     if as_json:
         print_json({"error": {"code": name, "message": message, "problems": []}})
     else:
-        note(f"{'' if code is Exit.INTERRUPTED else 'error: '}{message}")
+        note(f"error: {message}")
     return code
 
 

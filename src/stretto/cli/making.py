@@ -41,8 +41,7 @@ def make_run(store: WatchedStore, file: Path, start: Start, *, given: Path | Non
         if not store.begun:
             raise
         store.flush()
-        tell_cancelled(store.get(store.begun), given=given, as_json=as_json)
-        return Exit.INTERRUPTED
+        return tell_cancelled(store.get(store.begun), given=given, as_json=as_json)
     tell_run(made, store.path, file, given=given, as_json=as_json)
     return Exit.OK if made.succeeded else Exit.FAILED
 

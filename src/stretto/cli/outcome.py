@@ -6,8 +6,9 @@ from pathlib import Path
 from rich.text import Text
 
 from stretto.cli.errors import printable_lines
+from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.run_document import run_document
-from stretto.cli.terminal import note, print_json, print_json_bytes
+from stretto.cli.terminal import note, print_json_bytes
 from stretto.cli.words import ms_text, status_text
 from stretto.record.model import Run
 from stretto.types.enums import RunStatus
@@ -33,14 +34,10 @@ def tell_run(run: Run, path: Path, file: Path, *, given: Path | None, as_json: b
         note(settle.append(" or ").append("--did-not-happen", "bold"))
 
 
-def tell_cancelled(run: Run, *, given: Path | None, as_json: bool) -> None:
-    """Say in one line what became of the run that Ctrl-C ended."""
-    if as_json:
-        message = f"stopped by Ctrl-C; the run is sealed as {run.status}"
-        print_json({"error": {"code": "cancelled", "message": message, "problems": [], "run": run.id}})
-        return
+def tell_cancelled(run: Run, *, given: Path | None, as_json: bool) -> int:
+    """Say in one line what became of the run that Ctrl-C ended; returns the exit code."""
     line = status_text(run.status, run.reason).append(" by Ctrl-C; look at the run: ")
-    note(line.append(_command("show", run, given), "bold"))
+    return tell_interrupted(line.append(_command("show", run, given), "bold"), as_json=as_json, run=run.id)
 
 
 def _command(verb: str, run: Run, given: Path | None) -> str:

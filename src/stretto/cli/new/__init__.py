@@ -43,8 +43,8 @@ def new(
 ) -> None:
     """Make a new workflow from the four questions of a whiteboard.
 
-    Draws every arrow with its contract, and writes workflow, contract, components, a test and a README into a folder.
-    What it writes passes `stretto check`, `stretto run` and its own tests at once.
+    Draws every arrow with its contract, and writes the files into a folder.
+    They pass `stretto check`, `stretto run` and their own tests at once.
     """
     folder = Path(name)
     _refuse_name(folder.name)
@@ -61,7 +61,8 @@ def new(
     show(drawing[is_unicode(results())])
     show(Text.assemble((f"{folder}/", "bold"), f" holds {', '.join(FILES)}\n"))
     show(Text("type next:", "dim"))
-    for command in (f"cd {folder}", "stretto check workflow.yaml", _run_command(board), "pytest"):
+    train = "stretto train workflow.yaml --tasks tasks.jsonl"
+    for command in (f"cd {folder}", "stretto check workflow.yaml", _run_command(board), "pytest", train):
         show(Text(f"  {command}", "bold"))
 
 

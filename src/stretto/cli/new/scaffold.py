@@ -8,8 +8,14 @@ from textwrap import dedent
 from typing import Final
 
 from stretto.cli.new.whiteboard import NOTHING, Measure, System, Whiteboard
+from stretto.types.json import JsonObject
 
-FILES: Final = ("workflow.yaml", "contract.yaml", "components.py", "test_workflow.py", "README.md")
+TASKS: Final = "tasks.jsonl"
+
+FILES: Final = ("workflow.yaml", "contract.yaml", "components.py", "test_workflow.py", "README.md", TASKS)
+
+FEWEST_TASKS: Final = 12
+"""As many as one update of a training takes when nothing else is said."""
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -18,6 +24,15 @@ def $name(request: str) -> Answer:
     """$verb $name. Put the real call here; until then it answers requests that mention it."""
     return pretend("$name", request)
 ''')
+
+_WAYS_TO_ASK: Final = (
+    "I have a question about {}",
+    "Something is wrong with my {}",
+    "Please look into {} for me",
+    "Can you help me with {}?",
+    "What do you know of my {}?",
+    "Tell me about {}",
+)
 
 _KNOWN_MEASURES: Final = {
     "solved": '''
@@ -44,15 +59,26 @@ def $name(system: str, found: bool | None) -> tuple[None, str]:
 
 def example_request(board: Whiteboard) -> str:
     """A request that one of the systems knows about, to try the workflow with."""
-    return f"I have a question about {board.systems[0].name}"
+    return _WAYS_TO_ASK[0].format(board.systems[0].name)
 
 
 def write_scaffold(folder: Path, board: Whiteboard) -> None:
     """Write all files into the folder, which must be there."""
     words = _words(folder.name, board)
-    for name in FILES:
-        template = Template((_TEMPLATES / f"{name}.tmpl").read_text())
-        (folder / name).write_text(template.substitute(words))
+    (folder / TASKS).write_text("".join(f"{json.dumps(task)}\n" for task in _tasks(board)))
+    for template in _TEMPLATES.iterdir():
+        text = Template(template.read_text()).substitute(words)
+        (folder / template.name.removesuffix(".tmpl")).write_text(text)
+
+
+def _tasks(board: Whiteboard) -> list[JsonObject]:
+    """Requests to learn from: each asks for one system in one way."""
+    systems = [system.name for system in board.systems]
+    asked = [
+        _WAYS_TO_ASK[number // len(systems) % len(_WAYS_TO_ASK)].format(systems[number % len(systems)])
+        for number in range(max(FEWEST_TASKS, len(systems)))
+    ]
+    return [{"name": f"task {number}", "input": {"request": text}} for number, text in enumerate(asked, 1)]
 
 
 def _words(name: str, board: Whiteboard) -> Mapping[str, str]:

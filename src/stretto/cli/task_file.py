@@ -1,0 +1,37 @@
+"""Tasks to learn from, one a line."""
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from stretto.learn.tasks import Task
+from stretto.spec.suggest import nearest
+from stretto.types.errors import UsageError
+
+EXPECTED: Final = '{"name": "...", "input": {...}, "reference": ..., "labels": {...}}; the last two may be left out'
+
+
+def read_tasks(path: Path) -> list[Task]:
+    """Read a JSON Lines file of tasks; raises UsageError with the line's number."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise UsageError(f"--tasks: {path} cannot be read: {error.strerror}") from error
+    tasks = [_task(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    if not tasks:
+        raise UsageError(f"{path} holds no tasks; expected one a line: {EXPECTED}")
+    return tasks
+
+
+def _task(line: bytes, place: str) -> Task:
+    try:
+        fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        unknown = fields.keys() - set(Task.__struct_fields__)
+        if unknown:
+            guess = nearest(min(unknown), Task.__struct_fields__)
+            hint = f"did you mean '{guess}'? " if guess else ""
+            raise UsageError(f"{place}: a task has no field '{min(unknown)}'; {hint}expected {EXPECTED}")
+        return msgspec.json.decode(line, type=Task)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{place} is no task: {error}; expected {EXPECTED}") from error

@@ -1,0 +1,179 @@
+"""`stretto train`: a policy made better by the workflow's own runs."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from stretto.cli.exits import Exit
+from stretto.cli.help import VerbCommand
+from stretto.cli.interrupted import tell_interrupted
+from stretto.cli.options import AsJson, StorePath, WorkflowFile
+from stretto.cli.rollouts import Rollouts
+from stretto.cli.task_file import read_tasks
+from stretto.cli.terminal import note, notes, print_json, show, stdout_for_results_only
+from stretto.cli.values import read_json_pairs
+from stretto.cli.words import count_text, number_text
+from stretto.components.policy import SoftmaxPolicy
+from stretto.learn.options import TrainOptions
+from stretto.learn.tasks import Task
+from stretto.learn.train import TrainResult, train as train_policy
+from stretto.learn.update import UpdateReport
+from stretto.runtime.load import load, store_path
+from stretto.runtime.workflow import Workflow
+from stretto.spec.suggest import nearest
+from stretto.store.sqlite import Store
+from stretto.types.errors import UsageError
+
+app = typer.Typer(add_completion=False)
+
+_OPTIONS = ", ".join(TrainOptions.__struct_fields__)
+
+
+@app.command(cls=VerbCommand)
+def train(
+    file: WorkflowFile,
+    tasks: Annotated[
+        Path, typer.Option("--tasks", metavar="FILE", help="Tasks, one JSON object a line: name, input, reference.")
+    ],
+    component: Annotated[
+        str | None, typer.Option("--component", metavar="NAME", help="Which policy. [default: the only one]")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--folder", metavar="PATH", help="Where weights and progress go. [default: .stretto/training/COMPONENT]"
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the training that the folder holds.")] = False,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help=f"An option of the training; may be repeated: {_OPTIONS}."),
+    ] = None,
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", metavar="N", min=1, help="Runs at once. [default: 8]")
+    ] = 8,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> int:
+    """Make a policy better by the workflow's own recorded runs.
+
+    Policy gradient: runs of one task are compared with each other. Everything is kept after each update, so that
+    Ctrl-C loses the present one only; --resume comes to the same numbers as a training that was never stopped.
+    """
+    chosen = _options(options or ())
+    todo = read_tasks(tasks)
+    with Store(store_path(store)) as kept, stdout_for_results_only():
+        workflow = load(file, store=kept)
+        policy = _policy(workflow, component)
+        place = folder or Path(".stretto") / "training" / policy.name
+        training = _Training(workflow, policy, todo, place, chosen, concurrency)
+        try:
+            result = asyncio.run(training.go(resume=resume))
+        except KeyboardInterrupt:
+            message = (
+                f"stopped by Ctrl-C after update {training.updates}; --resume goes on with the training in {place}"
+            )
+            return tell_interrupted(message, as_json=as_json)
+    _tell(result, policy.name, as_json=as_json)
+    return Exit.OK
+
+
+class _Training:
+    """One training, its progress shown on stderr."""
+
+    def __init__(
+        self, workflow: Workflow, policy: SoftmaxPolicy, tasks: Sequence[Task], folder: Path, options: TrainOptions,
+        concurrency: int,
+    ) -> None:  # fmt: skip
+        self.updates = 0
+        self._workflow = workflow
+        self._policy = policy
+        self._tasks = tasks
+        self._folder = folder
+        self._options = options
+        self._concurrency = concurrency
+        console = notes()
+        self._bar = Progress(
+            TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeRemainingColumn(),
+            console=console, transient=True, disable=not console.is_terminal,
+        )  # fmt: skip
+        self._shown = self._bar.add_task("", total=options.updates * options.tasks_per_update * options.group_size)
+
+    async def go(self, *, resume: bool) -> TrainResult:
+        """Train to the end."""
+        rollouts = Rollouts(
+            self._workflow, concurrency=self._concurrency, on_run=lambda _: self._bar.advance(self._shown)
+        )
+        with self._bar:
+            async with self._workflow:
+                return await train_policy(
+                    self._policy, self._tasks, rollout=rollouts.make, read=rollouts.read, folder=self._folder,
+                    options=self._options, resume=resume, on_update=self._after,
+                )  # fmt: skip
+
+    def _after(self, report: UpdateReport) -> None:
+        self.updates = report.update
+        self._bar.update(
+            self._shown, completed=report.update * self._options.tasks_per_update * self._options.group_size
+        )
+        left_out = ", ".join(f"{count} {reason.value.replace('_', ' ')}" for reason, count in report.excluded.items())
+        self._bar.console.print(
+            f"update {report.update:>3} of {self._options.updates}  reward {report.reward_mean:7.4f}  "
+            f"entropy {report.entropy:6.4f}  {count_text(report.runs, 'run')}, "
+            f"{count_text(report.decisions, 'decision')}{f'  left out: {left_out}' if left_out else ''}",
+            soft_wrap=True,
+        )
+
+
+def _options(pairs: Sequence[str]) -> TrainOptions:
+    """The options with those that were set; UsageError for one that is none."""
+    given = {
+        name.replace("-", "_"): value
+        for name, value in read_json_pairs((_as_typed(pair) for pair in pairs), "--set").items()
+    }
+    for name in given:
+        if name not in TrainOptions.__struct_fields__:
+            guess = nearest(name, TrainOptions.__struct_fields__)
+            hint = f"did you mean '{guess}'? " if guess else ""
+            raise UsageError(f"--set {name}: training has no such option; {hint}its options are {_OPTIONS}")
+    try:
+        return msgspec.convert(given, TrainOptions)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"--set: {error}") from error
+
+
+def _as_typed(pair: str) -> str:
+    """Numbers and null as JSON, names as text."""
+    name, equals, value = pair.partition("=")
+    is_text = value.isalpha() and value != "null"
+    return f"{name}{equals}{value}" if is_text or not equals else f"{name}:={value}"
+
+
+def _policy(workflow: Workflow, name: str | None) -> SoftmaxPolicy:
+    """The policy to train; UsageError names those there are."""
+    trainable = {name: each for name, each in workflow.plan.components.items() if isinstance(each, SoftmaxPolicy)}
+    if name is None and len(trainable) == 1:
+        return next(iter(trainable.values()))
+    if name in trainable:
+        return trainable[name]
+    there = f"it has: {', '.join(trainable)}" if trainable else "it has none; make one with stretto.SoftmaxPolicy"
+    what = "name one with --component" if name is None else f"'{name}' is no policy of it"
+    raise UsageError(f"workflow '{workflow.name}': {what}; {there}")
+
+
+def _tell(result: TrainResult, component: str, *, as_json: bool) -> None:
+    reports = result.reports
+    if as_json:
+        updates = [msgspec.to_builtins(report) for report in reports]
+        print_json({"component": component, "checkpoint": str(result.checkpoint), "updates": updates})
+        return
+    runs = sum(report.runs for report in reports)
+    before, after = (number_text(report.reward_mean) for report in (reports[0], reports[-1]))
+    show(f"reward {before} in the first update, {after} in the last; {count_text(runs, 'run')} learnt from")
+    show(f"weights: {result.checkpoint}")
+    note(f"serve them: give the policy '{component}' checkpoint=\"{result.checkpoint}\"")
