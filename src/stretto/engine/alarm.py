@@ -15,20 +15,29 @@ GRACE_S: Final = 1.0
 class Watch:
     """One run's timer."""
 
-    __slots__ = ("_armed_at", "_handle", "_loop", "_set")
+    __slots__ = ("_alarms", "_armed_at", "_handle", "_loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._handle: asyncio.TimerHandle | None = None
         self._armed_at = math.inf
-        self._set: set[Alarm] = set()
+        self._alarms: list[Alarm] = []
 
     def alarm(self) -> "Alarm":
         """An alarm for the current task."""
         task = asyncio.current_task(self._loop)
         if task is None:
             raise RuntimeError("a run needs a task: call it from a coroutine")
-        return Alarm(self, task)
+        alarm = Alarm(self, task)
+        self._alarms.append(alarm)
+        return alarm
+
+    def heed(self, deadline: float) -> None:
+        """Ring at the deadline, or before."""
+        if deadline < self._armed_at:
+            self.close()
+            self._armed_at = deadline
+            self._handle = self._loop.call_at(deadline, self._ring)
 
     def close(self) -> None:
         """Drop the timer."""
@@ -36,28 +45,18 @@ class Watch:
             self._handle.cancel()
             self._handle = None
 
-    def _arm(self, alarm: "Alarm", deadline: float) -> None:
-        self._set.add(alarm)
-        if deadline < self._armed_at:
-            self.close()
-            self._armed_at = deadline
-            self._handle = self._loop.call_at(deadline, self._ring)
-
     def _ring(self) -> None:
         self._armed_at = math.inf
         self._handle = None
         now = self._loop.time()
-        for alarm in tuple(self._set):
-            deadline = alarm.deadline
-            if deadline is None:
-                self._set.discard(alarm)
-            elif now < deadline:
-                self._arm(alarm, deadline)
-            else:
-                alarm.rang += 1
-                alarm.task.cancel()
-                alarm.deadline = now + GRACE_S
-                self._arm(alarm, alarm.deadline)
+        self._alarms = [alarm for alarm in self._alarms if not alarm.task.done()]
+        for alarm in self._alarms:
+            if alarm.deadline is not None:
+                if alarm.deadline <= now:
+                    alarm.rang += 1
+                    alarm.task.cancel()
+                    alarm.deadline = now + GRACE_S
+                self.heed(alarm.deadline)
 
 
 class Alarm:
@@ -78,7 +77,7 @@ class Alarm:
         """Cancel the task at event-loop time `deadline`; None is never."""
         self.deadline = deadline
         if deadline is not None:
-            self._watch._arm(self, deadline)  # noqa: SLF001  # the two are one mechanism
+            self._watch.heed(deadline)
 
     def took(self) -> bool:
         """Whether the cancellation just caught was only this alarm's; if so the task counts as not cancelled."""

@@ -13,7 +13,7 @@ import msgspec
 import orjson
 
 from stretto.engine import effects
-from stretto.engine.driven import Driven
+from stretto.engine.driven import driven
 from stretto.engine.failure import as_component_error, error_info, reason_of
 from stretto.engine.history import Mode
 from stretto.engine.state import Lane, RunState, StepFailed
@@ -244,7 +244,7 @@ class StepCall:
         try:
             target = await state.sessions.get(component) if self._op.per_run else component
             answer = target(request)
-            response = await (Driven(answer) if type(answer) is CoroutineType else answer)
+            response = await (driven(answer) if type(answer) is CoroutineType else answer)
         except asyncio.CancelledError:
             if not alarm.took():
                 raise

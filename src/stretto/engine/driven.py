@@ -7,7 +7,8 @@ when the component does not suspend.
 from asyncio import CancelledError
 from collections.abc import Coroutine, Generator
 from contextlib import suppress
-from typing import Any, Final, Generic, TypeVar
+from types import coroutine as awaitable_generator
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
@@ -15,33 +16,26 @@ MAX_CANCELLATIONS: Final = 2
 """The first lets the component clean up; the second, a grace later, ends the wait."""
 
 
-class Driven(Generic[T]):
-    """Awaitable over one coroutine; its second cancellation closes the coroutine instead of waiting for it."""
-
-    __slots__ = ("_coroutine",)
-
-    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
-        self._coroutine = coroutine
-
-    def __await__(self) -> Generator[Any, Any, T]:
-        coroutine = self._coroutine
-        cancellations = 0
-        try:
-            waiting = coroutine.send(None)
-            while True:
-                try:
-                    yield waiting
-                except CancelledError as cancellation:
-                    cancellations += 1
-                    if cancellations == MAX_CANCELLATIONS:
-                        with suppress(RuntimeError):  # it ignores GeneratorExit too: nothing more can be done
-                            coroutine.close()
-                        raise
-                    waiting = coroutine.throw(cancellation)
-                except BaseException as error:  # noqa: BLE001  # not handled here: handed to the component
-                    waiting = coroutine.throw(error)
-                else:
-                    waiting = coroutine.send(None)
-        except StopIteration as done:
-            value: T = done.value
-            return value
+@awaitable_generator
+def driven(coroutine: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+    """Await one coroutine; its second cancellation closes it instead of waiting for it."""
+    cancellations = 0
+    try:
+        waiting = coroutine.send(None)
+        while True:
+            try:
+                yield waiting
+            except CancelledError as cancellation:
+                cancellations += 1
+                if cancellations == MAX_CANCELLATIONS:
+                    with suppress(RuntimeError):  # it ignores GeneratorExit too: nothing more can be done
+                        coroutine.close()
+                    raise
+                waiting = coroutine.throw(cancellation)
+            except BaseException as error:  # noqa: BLE001  # not handled here: handed to the component
+                waiting = coroutine.throw(error)
+            else:
+                waiting = coroutine.send(None)
+    except StopIteration as done:
+        value: T = done.value
+        return value

@@ -33,11 +33,12 @@ async def run_block(state: RunState, block: Block, frame: Frame, prefix: str, la
             await _run_op(state, op, frame, prefix, lane)
         return
     waiting = list(block.indegree)
+    first, *others = (index for index, count in enumerate(block.indegree) if count == 0)
     try:
         async with asyncio.TaskGroup() as group:
-            for first, count in enumerate(block.indegree):
-                if count == 0:
-                    group.create_task(_run_lane(state, block, first, waiting, frame, prefix, lane, group))
+            for other in others:
+                group.create_task(_run_own_lane(state, block, other, waiting, frame, prefix, lane, group))
+            await _run_lane(state, block, first, waiting, frame, prefix, lane, group)
     except BaseExceptionGroup as failures:
         raise _first_failure(failures) from failures
 
@@ -49,11 +50,10 @@ async def _run_lane(
     waiting: list[int],
     frame: Frame,
     prefix: str,
-    parent: Lane,
+    lane: Lane,
     group: asyncio.TaskGroup,
 ) -> None:
     """Run a step, then what it made ready: the first here, the others in lanes of their own."""
-    lane = Lane(state.watch.alarm(), parent.budget)
     while True:
         await _run_op(state, block.ops[index], frame, prefix, lane)
         ready = []
@@ -64,8 +64,23 @@ async def _run_lane(
         if not ready:
             return
         for other in ready[1:]:
-            group.create_task(_run_lane(state, block, other, waiting, frame, prefix, parent, group))
+            group.create_task(_run_own_lane(state, block, other, waiting, frame, prefix, lane, group))
         index = ready[0]
+
+
+async def _run_own_lane(
+    state: RunState,
+    block: Block,
+    index: int,
+    waiting: list[int],
+    frame: Frame,
+    prefix: str,
+    parent: Lane,
+    group: asyncio.TaskGroup,
+) -> None:
+    """A lane that is a task of its own."""
+    lane = Lane(state.watch.alarm(), parent.budget)
+    await _run_lane(state, block, index, waiting, frame, prefix, lane, group)
 
 
 def _first_failure(failures: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from stretto.engine.driven import Driven
+from stretto.engine.driven import driven
 from stretto.testing import run_virtual
 
 
 async def drive(coroutine: Coroutine[Any, Any, Any]) -> object:
-    return await Driven(coroutine)
+    result: object = await driven(coroutine)
+    return result
 
 
 def test_values_and_exceptions_come_through() -> None:
