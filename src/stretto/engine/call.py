@@ -16,11 +16,12 @@ from stretto.engine import effects
 from stretto.engine.driven import driven
 from stretto.engine.failure import as_component_error, error_info, reason_of
 from stretto.engine.history import Mode
+from stretto.engine.report import check_report
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.plan.model import CallOp, Fallback
 from stretto.record.canonical import snapshot
 from stretto.record.model import Attempt, StepRecord, decoded
-from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
+from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import (
     BudgetError,
     Code,
@@ -65,7 +66,7 @@ class StepCall:
         self._path = path
         self._lane = lane
         self._simulated = simulated or (bool(state.tainted) and not state.tainted.isdisjoint(op.reads))
-        self._started = state.loop.time()
+        self._started = state.now()
         self._attempts: list[Attempt] | None = None
         self._response: Response | None = None
         self._encoded = b"null"
@@ -86,7 +87,7 @@ class StepCall:
                     return standing
             number = 1
             while True:
-                began = self._state.loop.time()
+                began = self._state.now()
                 try:
                     encoded, output = await self._attempt(number)
                 except ComponentError as error:
@@ -114,13 +115,19 @@ class StepCall:
             violations = check.violations(self._data)
             raise ContractError(f"the request to '{self._name}' at step '{self._path}' breaks its schema:", violations)
 
-    def _own_copy(self) -> JsonObject:
+    def _own_copy(self, number: int) -> JsonObject:
         """The request as the component may keep and change it; nothing else holds the containers in it."""
-        for value in self._data.values():
-            if type(value) is dict or type(value) is list:
-                copy: JsonObject = orjson.loads(self._encoded)
-                return copy
-        return dict(self._data)
+        if number == 1:
+            for value in self._data.values():
+                if type(value) is dict or type(value) is list:
+                    break
+            else:
+                return self._data
+        return self._decoded_request()
+
+    def _decoded_request(self) -> JsonObject:
+        copy: JsonObject = orjson.loads(self._encoded)
+        return copy
 
     @property
     def _name(self) -> str:
@@ -159,7 +166,7 @@ class StepCall:
         if step.status is StepStatus.FALLBACK and state.downgraded_by is None:
             state.downgraded_by = step.reason or Reason.ERROR
         if not resumed:
-            now = state.ms(state.loop.time())
+            now = state.ms(state.now())
             state.keep(
                 msgspec.structs.replace(
                     step,
@@ -194,34 +201,48 @@ class StepCall:
 
     async def _attempt(self, number: int) -> tuple[bytes, JsonObject]:
         """One attempt: the encoded and decoded output that its response stands for."""
-        state, op, lane = self._state, self._op, self._lane
-        lease = lane.budget.lease(op.estimate_tokens, op.estimate_cost) if lane.budget.limited else None
-        effect = None
         deadline = self._deadline(number)
-        request = Request(self._own_copy(), self._envelope(number, deadline))
+        request = Request(self._own_copy(number), self._envelope(number, deadline))
+        if self._lane.budget.limited:
+            return await self._attempt_on_lease(request, deadline)
         if self._effect is Effect.WRITE:
-            earlier = effects.earlier_effect(state, self._path)
-            effect = await effects.intend(state, op, self._path, self._action, self._encoded)
-            confirmed = await self._confirm_earlier(request) if earlier is not None and earlier.in_doubt else None
-            if confirmed is not None:
-                return await self._receive(confirmed, confirmed=True)
+            return await self._write(request, deadline)
+        return await self._receive(await self._ask(request, deadline))
+
+    async def _attempt_on_lease(self, request: Request, deadline: float | None) -> tuple[bytes, JsonObject]:
+        """An attempt that sets tokens and cost aside; a lost response forfeits them."""
+        op = self._op
+        lease = self._lane.budget.lease(op.estimate_tokens, op.estimate_cost)
+        self._response = None
+        try:
+            if self._effect is Effect.WRITE:
+                return await self._write(request, deadline)
+            return await self._receive(await self._ask(request, deadline))
+        finally:
+            response: Response | None = self._response
+            if response is None:
+                lease.forfeit()
+            else:
+                usage = response.usage or Usage()
+                lease.settle(usage.input_tokens + usage.output_tokens, usage.cost)
+
+    async def _write(self, request: Request, deadline: float | None) -> tuple[bytes, JsonObject]:
+        """An attempt at a write: what an earlier one left in doubt is settled first, then intent, call, receipt."""
+        state = self._state
+        earlier = effects.earlier_effect(state, self._path)
+        await effects.intend(state, self._op, self._path, self._action, self._encoded)
+        confirmed = await self._confirm_earlier(request) if earlier is not None and earlier.in_doubt else None
+        if confirmed is not None:
+            return await self._receive(confirmed, confirmed=True)
         try:
             response = await self._ask(request, deadline)
         except ComponentError as error:
-            if effect is None:
-                raise
             return await self._doubt(request, error)
-        finally:
-            if lease is not None and self._response is None:
-                lease.forfeit()
-        if lease is not None:
-            usage = response.usage or Usage()
-            lease.settle(usage.input_tokens + usage.output_tokens, usage.cost)
         return await self._receive(response)
 
     def _deadline(self, number: int) -> float | None:
         """When this attempt must have answered: the step's time-out from now, within the run's working time."""
-        now = self._started if number == 1 else self._state.loop.time()
+        now = self._started if number == 1 else self._state.now()
         within = self._lane.budget.work_deadline
         if within is not None and now >= within:
             raise BudgetError(f"the run's time was spent before step '{self._path}' could call '{self._name}'")
@@ -255,7 +276,7 @@ class StepCall:
             raise as_component_error(self._name, error) from error
         finally:
             alarm.deadline = None
-        if deadline is not None and state.loop.time() > deadline:
+        if deadline is not None and state.now() > deadline:
             alarm.took()
             if self._effect is not Effect.WRITE:
                 raise self._held_the_loop(deadline)
@@ -273,7 +294,7 @@ class StepCall:
         return ComponentError(f"component '{self._name}' did not answer {whose}", Code.DEADLINE_EXCEEDED)
 
     def _held_the_loop(self, deadline: float) -> ComponentError:
-        late = self._state.loop.time() - deadline
+        late = self._state.now() - deadline
         return ComponentError(
             f"component '{self._name}' answered {late:.3g} s after its deadline without letting it fire: "
             "it blocked the event loop. Await instead of blocking, or make it a plain function: those run in a thread",
@@ -283,6 +304,7 @@ class StepCall:
     async def _receive(self, response: Response, *, confirmed: bool = False) -> tuple[bytes, JsonObject]:
         """Encode a response's output, keep the receipt of a write, and hold it to its schema."""
         self._response = response
+        check_report(self._name, response)
         try:
             encoded = snapshot(response.output, self._state.max_value_bytes)
         except NotJsonError as error:
@@ -312,25 +334,21 @@ class StepCall:
     async def _doubt(self, request: Request, error: ComponentError) -> tuple[bytes, JsonObject]:
         """A write failed: refused, or in doubt. Ends in its response if it happened, else raises."""
         effect = self._state.receipts[self._path]
-        if not effects.may_have_happened(error):
-            effect.refused = True
-            if self._state.durability is Durability.STEP:
-                await self._state.journal.receipt(effect)
-            raise error
-        if self._op.component.card.idempotent:
-            raise error
-        happened = await effects.ask_whether_it_happened(self._op, self._path, request)
-        if happened is None:
-            effect.refused = True
-            raise error
-        return await self._receive(happened, confirmed=True)
+        if effects.may_have_happened(error):
+            if self._op.component.card.idempotent:
+                raise error
+            happened = await effects.ask_whether_it_happened(self._op, self._path, request)
+            if happened is not None:
+                return await self._receive(happened, confirmed=True)
+        await effects.refuse(self._state, effect)
+        raise error
 
     # retry
 
     async def _wait_for_next(self, number: int, began: float, error: ComponentError) -> None:
         """Record a failed attempt and wait for the next; raises the error when there is none."""
         state = self._state
-        now = state.loop.time()
+        now = state.now()
         if self._attempts is None:
             self._attempts = []
         self._attempts.append(
@@ -369,7 +387,7 @@ class StepCall:
     def _last_attempt(self, began: float) -> Attempt:
         state = self._state
         queue_ms = self._response.queue_ms if self._response is not None else 0.0
-        spent = (state.loop.time() - began) * 1000.0
+        spent = (state.now() - began) * 1000.0
         return Attempt(started_ms=state.ms(began), queue_ms=round(queue_ms, 3), service_ms=round(spent - queue_ms, 3))
 
     async def _fall_back(self, error: StrettoError) -> JsonObject:
@@ -391,12 +409,13 @@ class StepCall:
             return output
         lane = Lane(self._lane.alarm, self._lane.budget.with_reserve())
         path = StepPath(f"{self._path}/fallback")
-        return await StepCall(self._state, fallback.op, self._data, path, lane, simulated=self._simulated).run()
+        data = self._decoded_request()
+        return await StepCall(self._state, fallback.op, data, path, lane, simulated=self._simulated).run()
 
     def _reason(self, error: StrettoError) -> Reason:
         within = self._lane.budget.work_deadline
         reason = reason_of(error)
-        if reason is Reason.TIMEOUT and within is not None and self._state.loop.time() >= within:
+        if reason is Reason.TIMEOUT and within is not None and self._state.now() >= within:
             return Reason.BUDGET
         return reason
 
@@ -411,7 +430,7 @@ class StepCall:
 
     def _out_of_time(self) -> bool:
         within = self._lane.budget.work_deadline
-        return within is not None and self._state.loop.time() >= within
+        return within is not None and self._state.now() >= within
 
     def _keep(
         self,
@@ -424,17 +443,17 @@ class StepCall:
         began: float | None = None,
     ) -> None:
         """Add this step to the record."""
-        state = self._state
-        ended = state.loop.time()
+        state, started = self._state, self._started
+        ended = state.now()
         record = StepRecord(
             path=self._path,
             status=status,
-            component=self._name,
+            component=self._op.component_name,
             action=self._action,
             effect=self._effect,
             reason=reason,
-            started_ms=state.ms(self._started),
-            ended_ms=state.ms(ended),
+            started_ms=round((started - state.started) * 1000.0, 3),
+            ended_ms=round((ended - state.started) * 1000.0, 3),
             input=msgspec.Raw(self._encoded),
             output=msgspec.Raw(encoded),
             simulated=self._simulated,
@@ -453,17 +472,21 @@ class StepCall:
 
     def _add_response(self, record: StepRecord, response: Response) -> None:
         """Copy what a component reported beside its output; most report nothing."""
-        record.actions = response.actions
-        record.model_calls = response.model_calls
-        record.rewards = response.rewards
-        record.usage = response.usage
+        if response.actions:
+            record.actions = response.actions
+        if response.model_calls:
+            record.model_calls = response.model_calls
+        if response.usage is not None:
+            record.usage = response.usage
         if response.evidence:
             record.evidence = {**response.evidence, **record.evidence}
         if response.queue_ms:
             record.queue_ms = round(response.queue_ms, 3)
             record.service_ms = max(0.0, round(record.service_ms - response.queue_ms, 3))
-        if response.rewards and record.status is StepStatus.OK:
-            self._state.rewards.extend(response.rewards)
+        if response.rewards:
+            record.rewards = response.rewards
+            if record.status is StepStatus.OK:
+                self._state.rewards.extend(response.rewards)
 
 
 class NestedCaller:

@@ -61,6 +61,13 @@ async def receive(state: RunState, effect: EffectRecord, encoded: bytes, *, conf
         await state.journal.receipt(effect)
 
 
+async def refuse(state: RunState, effect: EffectRecord) -> None:
+    """Keep that a write did not happen."""
+    effect.refused = True
+    if state.durability is Durability.STEP:
+        await state.journal.receipt(effect)
+
+
 def may_have_happened(error: ComponentError) -> bool:
     """Whether a write that failed so is in doubt."""
     return error.sent and error.rpc_code not in NOTHING_HAPPENED

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -181,7 +181,8 @@ class Engine:
         self, plan: Plan, request: RunRequest, run: Run, value: JsonObject, history: History | None, journal: Journal
     ) -> Run:
         loop = asyncio.get_running_loop()
-        started = loop.time()
+        now = _time_of(loop)
+        started = now()
         watch = Watch(loop)
         info = RunInfo(
             id=run.id,
@@ -203,6 +204,7 @@ class Engine:
             journal=journal,
             loop=loop,
             clock=self._clock,
+            now=now,
             started=started,
             watch=watch,
             jitter=self._jitter,
@@ -238,6 +240,11 @@ class Engine:
             _read_output(state, frame)
         except StepFailed as failure:
             run.status, run.reason, run.error = failure.status, failure.reason, failure.error
+
+
+def _time_of(loop: asyncio.AbstractEventLoop) -> Callable[[], float]:
+    """The loop's clock, without the call that asyncio's own loops put around it."""
+    return time.monotonic if type(loop).time is asyncio.BaseEventLoop.time else loop.time
 
 
 async def _read_memory(state: RunState, given: JsonObject | None, lane: Lane) -> JsonObject:
@@ -282,7 +289,7 @@ async def _finish(state: RunState) -> None:
             )
     if run.status is None:  # only when the engine or the store broke: the exception says more
         run.status, run.reason = RunStatus.FAILED, Reason.ERROR
-    run.duration_ms = state.ms(state.loop.time())
+    run.duration_ms = state.ms(state.now())
     run.rewards = _weighed(state)
     run.reward = total_reward(run.rewards) if run.succeeded else None
     run.simulated = any(step.simulated for step in run.steps)

@@ -104,7 +104,7 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
     """Run one step, if its guard lets it."""
     path = StepPath(prefix + op.name)
     if op.guard is not None and not _guard_holds(state, op, frame, path):
-        state.keep(_structural(state, path, StepStatus.SKIPPED, state.loop.time()))
+        state.keep(_structural(state, path, StepStatus.SKIPPED, state.now()))
         return
     if op.share is not None:
         lane = Lane(lane.alarm, lane.budget.shared(op.share))
@@ -148,7 +148,7 @@ def _mapped(state: RunState, inputs: tuple[tuple[str, Getter], ...], frame: Fram
 
 async def _run_map(state: RunState, op: MapOp, frame: Frame, path: StepPath, lane: Lane) -> None:
     """Run the body for each item with at most `max_parallel` lanes; results in item order."""
-    started = state.loop.time()
+    started = state.now()
     items = _items(state, op, frame, path)
     if state.tainted and not state.tainted.isdisjoint(op.reads):
         state.tainted |= {op.item_slot, op.slot}
@@ -225,7 +225,7 @@ class _MapRun:
 
 async def _run_loop(state: RunState, op: LoopOp, frame: Frame, path: StepPath, lane: Lane) -> None:
     """Run rounds until the condition holds, at most `max_rounds`; a round sees the last only through its carries."""
-    started = state.loop.time()
+    started = state.now()
     try:
         carried = [carry.start(frame) for carry in op.carries]
     except ExpressionError as error:
@@ -284,7 +284,7 @@ def _is_done(state: RunState, op: LoopOp, own: Frame, path: StepPath) -> bool:
 
 async def _run_sub(state: RunState, op: SubOp, frame: Frame, path: StepPath, lane: Lane) -> None:
     """Run another workflow's plan inside this run, from this run's budget."""
-    started = state.loop.time()
+    started = state.now()
     plan = op.plan
     data = _mapped(state, op.inputs, frame, path)
     _hold(state, path, f"the input of sub-workflow '{plan.name}'", plan.input_check, data)
@@ -315,7 +315,7 @@ def _structural(
         path=path,
         status=status,
         started_ms=state.ms(started),
-        ended_ms=state.ms(state.loop.time()),
+        ended_ms=state.ms(state.now()),
         output=NULL if output is None else msgspec.Raw(orjson.dumps(output)),
     )
 
@@ -324,7 +324,7 @@ def _fail(state: RunState, path: StepPath, error: StrettoError) -> StepFailed:
     """Record a step that failed before it could call anything."""
     info: ErrorInfo = error_info(error, path)
     reason: Reason = reason_of(error)
-    record = _structural(state, path, StepStatus.FAILED, state.loop.time())
+    record = _structural(state, path, StepStatus.FAILED, state.now())
     record.reason, record.error = reason, info
     state.keep(record)
     return StepFailed(info, reason)

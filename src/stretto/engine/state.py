@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -54,6 +55,8 @@ class RunState:
     journal: Journal
     loop: asyncio.AbstractEventLoop
     clock: Clock
+    now: Callable[[], float]
+    """Event-loop time, seconds."""
     started: float
     """Event-loop time at which the run started; step times are milliseconds since."""
     watch: Watch

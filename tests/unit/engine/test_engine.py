@@ -326,10 +326,8 @@ class TestParallel:
         assert step(run(body), "next").ended_ms == 2000.0
 
     def test_a_failed_branch_cancels_the_others_and_they_are_recorded_as_cancelled(self) -> None:
-        body = graph(
-            [call(failing("bad", ComponentError("no", Code.INTERNAL)), S), call(sleeping("slow", 9.0), S + 1)], []
-        )
-        result = run(body)
+        bad = failing("bad", ComponentError("no", Code.INTERNAL))
+        result = run(graph([call(sleeping("slow", 9.0), S + 1), call(bad, S)], []))
         assert result.status is RunStatus.FAILED
         assert result.duration_ms == 0.0
         assert step(result, "slow").reason is Reason.CANCELLED
