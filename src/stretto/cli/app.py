@@ -18,6 +18,7 @@ VERBS: Final = {
     "runs": "stretto.cli.runs",
     "train": "stretto.cli.train",
     "replay": "stretto.cli.replay",
+    "demo": "stretto.cli.demo",
     "schema": "stretto.cli.schema",
     "doctor": "stretto.cli.doctor",
 }

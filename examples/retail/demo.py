@@ -1,0 +1,120 @@
+"""What `stretto demo` needs of this example: its tasks, its figures, its baselines, and a teacher that knows the gold.
+
+The teacher serves the train customers only; what it does there is what the supervised baseline imitates.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from scoring import reference_of
+from world import ACTIONS, END, Split, tasks_of
+
+import stretto
+from stretto.components.python import component_of
+from stretto.learn.evaluate import Metric
+from stretto.learn.tasks import Task
+from stretto.types.json import JsonObject
+from stretto.types.protocols import Component
+
+POLICY: Final = "planner"
+"""The component that is trained."""
+
+METRICS: Final[Mapping[str, Metric]] = {
+    "reward": Metric(),
+    "write_actions_right": Metric("writes_right", over="writes_gold"),
+    "tasks_right": Metric("database"),
+    "calls_per_task": Metric("calls"),
+}
+"""Figures of the comparison, by the reward's terms (`components.py`)."""
+
+_SURE: Final = 100.0
+"""A logit that leaves nothing to chance."""
+
+_GROUNDWORK: Final = (
+    "find_user_id_by_email",
+    "find_user_id_by_name_zip",
+    "get_user_details",
+    "get_order_details",
+    "get_product_details",
+)
+"""Reads that the executor may need before a gold action can be resolved, in this order."""
+
+
+def tasks(split: str) -> list[Task]:
+    """The customers of a split, ``train`` or ``test``."""
+    return [
+        Task(name=task.id, input={"words": task.words}, reference=reference_of(task), labels={"split": task.split})
+        for task in tasks_of(Split(split))
+    ]
+
+
+def has_writes(name: str) -> bool:
+    """Whether anything is to be changed for a customer; where nothing is, the reward is unknown."""
+    return name in _with_writes()
+
+
+def nothing(policy: stretto.SoftmaxPolicy) -> stretto.SoftmaxPolicy:
+    """The policy's place taken by one that ends at once."""
+    return _fixed(policy, {END: _SURE})
+
+
+def commonest_tool() -> str:
+    """The tool that a perfect agent calls most often for the train customers."""
+    return Counter(action.tool for task in tasks_of(Split.TRAIN) for action in task.actions).most_common(1)[0][0]
+
+
+def majority(policy: stretto.SoftmaxPolicy) -> stretto.SoftmaxPolicy:
+    """The policy's place taken by one that calls the commonest tool as often as it can be called, then ends."""
+    return _fixed(policy, {commonest_tool(): 2.0 * _SURE, END: _SURE})
+
+
+@stretto.component(POLICY, effects="pure", scope="run", inline=True)
+class Taught:
+    """A planner that makes each train customer's gold calls in order, and the reads that they turn out to need.
+
+    What cannot be called even then is left out. It knows a customer by the run's label ``task``; each run has its own.
+    """
+
+    def __init__(self) -> None:
+        self._left: list[str] | None = None
+
+    def __call__(self, words: str, state: JsonObject, available: list[str], context: stretto.Context) -> JsonObject:  # noqa: ARG002  # the policy's own inputs
+        """The next action."""
+        if self._left is None:
+            self._left = list(_gold_tools()[context.run.labels["task"]])
+        return {"action": next_taught(self._left, available)}
+
+
+def teacher() -> Component:
+    """`Taught`, to be put in the policy's place."""
+    found = component_of(Taught)
+    assert found is not None
+    return found
+
+
+def next_taught(left: list[str], available: list[str]) -> str:
+    """The first of the gold calls that are left, or the groundwork for it; takes what is done out of `left`."""
+    while left:
+        if left[0] in available:
+            return left.pop(0)
+        for read in _GROUNDWORK:
+            if read in available:
+                return read
+        left.pop(0)
+    return END
+
+
+def _fixed(policy: stretto.SoftmaxPolicy, prior: Mapping[str, float]) -> stretto.SoftmaxPolicy:
+    return stretto.SoftmaxPolicy(policy.name, ACTIONS, prior=prior, sample=False)
+
+
+@lru_cache(maxsize=1)
+def _gold_tools() -> Mapping[str, tuple[str, ...]]:
+    return {task.id: tuple(action.tool for action in task.actions) for task in tasks_of(Split.TRAIN)}
+
+
+@lru_cache(maxsize=1)
+def _with_writes() -> frozenset[str]:
+    return frozenset(task.id for split in Split for task in tasks_of(split) if task.writes)

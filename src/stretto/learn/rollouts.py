@@ -1,0 +1,47 @@
+"""What training and evaluation need of a workflow: runs made with a given component, and read back from the store."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from stretto.engine.engine import RunRequest
+from stretto.learn.samples import Recorded
+from stretto.learn.tasks import RolloutRequest
+from stretto.record.model import Run
+from stretto.runtime.workflow import Workflow
+from stretto.types.ids import RunId
+from stretto.types.protocols import Component
+
+
+class Rollouts:
+    """Makes and reads runs of one workflow.
+
+    Keep the workflow open meanwhile, so that its servers are started once and not for each `make`.
+    """
+
+    def __init__(self, workflow: Workflow, *, concurrency: int, on_run: Callable[[Run], None] | None = None) -> None:
+        """`on_run` is told of each run as it ends."""
+        self._workflow = workflow
+        self._concurrency = concurrency
+        self._on_run = on_run
+
+    async def make(self, acting: Component, requests: Sequence[RolloutRequest]) -> list[RunId]:
+        """Run the requests with this component in the place of its namesake; ids in the order of the requests.
+
+        Failed runs have an id like any other. Cancelling cancels the runs and seals them.
+        """
+        async with self._workflow.with_component(acting) as changed:
+            runs = await changed.run_many(map(_request, requests), concurrency=self._concurrency, on_run=self._on_run)
+        return [run.id for run in runs]
+
+    async def read(self, ids: Sequence[RunId]) -> list[Recorded]:
+        """Read runs back in this order, with what became known of them; UsageError for one that is not there."""
+        return await asyncio.to_thread(lambda: [self._recorded(run_id) for run_id in ids])
+
+    def _recorded(self, run_id: RunId) -> Recorded:
+        store = self._workflow.store
+        return Recorded(run=store.get(run_id), annotations=tuple(store.annotations(run_id)))
+
+
+def _request(asked: RolloutRequest) -> RunRequest:
+    task = asked.task
+    return RunRequest(input=dict(task.input), reference=task.reference, seed=asked.seed, labels=asked.labels)
