@@ -155,6 +155,7 @@ async def test_a_lock_that_is_given_back_is_waited_for(store: Store, path: Path)
 async def test_readers_read_while_another_process_writes(store: Store, path: Path) -> None:
     run = a_run()
     await record(store, run, Durability.RUN)
+    store.flush()  # the writer is at rest: what it had in hand would wait for the lock
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     assert store.get(run.id).id == run.id
