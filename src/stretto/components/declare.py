@@ -6,6 +6,7 @@ from typing import Final
 
 from stretto.components.mcp.declaration import MCP
 from stretto.components.memory_declaration import MEMORY
+from stretto.components.openai.declaration import OPENAI
 from stretto.components.option_shapes import Make
 from stretto.components.python.declaration import PYTHON
 from stretto.components.reward_declaration import REWARD
@@ -19,6 +20,7 @@ from stretto.types.protocols import Component
 KINDS: Final[Mapping[ComponentKind, Record[Make]]] = {
     ComponentKind.MCP: MCP,
     ComponentKind.MEMORY: MEMORY,
+    ComponentKind.OPENAI: OPENAI,
     ComponentKind.PYTHON: PYTHON,
     ComponentKind.REWARD: REWARD,
 }
@@ -32,17 +34,7 @@ def build_component(declared: ComponentDecl, *, folder: Path) -> Component:
     the declaration at its place, MissingExtraError when the kind needs a package that is not installed.
     """
     report = Report()
-    record = KINDS.get(declared.kind)
-    if record is None:
-        report.fail(
-            declared.name.span.problem(
-                SpecCode.NOT_SUPPORTED,
-                f"components of kind '{declared.kind}' cannot be declared in a workflow file in this version",
-                expected=f"one of {', '.join(KINDS)}",
-                suggestion="make it in a Python file, and name that under `components`",
-            )
-        )
-    make = record.read(declared.options, declared.name.value, report)
+    make = KINDS[declared.kind].read(declared.options, declared.name.value, report)
     report.raise_if_any()
     if make is None:
         raise RuntimeError(f"the declaration of '{declared.name.value}' was refused without a problem")

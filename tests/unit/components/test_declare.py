@@ -152,7 +152,12 @@ async def test_a_reward_is_declared_by_its_terms(tmp_path: Path, make_request: A
         ),
         ("kind: reward\nterms: {}", "`terms` has no entries", ""),
         ("kind: reward\nterms: { a: b }", "`a` is the text 'b'", ""),
-        ("kind: openai", "kind 'openai' cannot be declared", "Python file"),
+        ("kind: openai\nmodel: m", "has no `base_url`", "base_url: http://127.0.0.1:8000/v1"),
+        ("kind: openai\nmodel: m\nbase_url: ftp://x", "is 'ftp://x'", ""),
+        ("kind: openai\nmodel: m\nbase_url: http://x\napi_key: k", "no key 'api_key'", "api_key_env: OPENAI_API_KEY"),
+        ("kind: openai\nmodel: m\nbase_url: http://x\nseed: today", "`seed` is the text 'today'", "seed: run"),
+        ("kind: openai\nmodel: m\nbase_url: http://x\ntool_choice: f", "no effect without `tools`", ""),
+        ("kind: openai\nmodel: m\nbase_url: http://x\nextra_body: { n: 2 }", "`n` in `extra_body`", ""),
     ],
 )
 def test_a_mistake_is_told_at_its_place(tmp_path: Path, declaration: str, message: str, suggestion: str) -> None:

@@ -1,0 +1,97 @@
+"""Connections to servers, shared by all calls of one model in one event loop: one request an attempt, no retries."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, Final
+
+import aiohttp
+
+from stretto.components.openai.address import Address
+from stretto.components.openai.failures import Reply, lost, too_large, unreachable, unreadable
+from stretto.components.openai.settings import OpenAiSettings
+
+CONNECT_TIMEOUT_S: Final = 30.0
+"""For a connection. Answers have no time-out of their own: the deadline of the step bounds them."""
+
+_NOTHING: Final = Reply(status=0, headers={}, body=b"")
+
+
+class Pool:
+    """An HTTP client whose connections are kept alive between calls."""
+
+    def __init__(self, settings: OpenAiSettings) -> None:
+        self._settings = settings
+        self.loop = asyncio.get_running_loop()
+        tracing = aiohttp.TraceConfig()
+        tracing.on_connection_queued_start.append(self._queued)
+        tracing.on_connection_queued_end.append(self._served)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=settings.max_connections),
+            cookie_jar=aiohttp.DummyCookieJar(),  # what one run is given must not go out with another
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
+            trace_configs=[tracing],
+        )
+
+    async def post(self, address: Address, headers: dict[str, str], body: bytes) -> Reply:
+        """Send one request and read its reply, whatever its status; cancelling drops the connection.
+
+        Raises ComponentError, with `sent` false when the request surely never left.
+        """
+        name = self._settings.name
+        waiting = _Waiting()
+        try:
+            async with self._session.post(
+                address.url,
+                data=body,
+                headers=headers,
+                allow_redirects=False,  # a redirected POST may become a GET, and takes the key along
+                trace_request_ctx=waiting,
+            ) as response:
+                content = await self._read(address, response)
+                return Reply(status=response.status, headers=response.headers, body=content, queue_ms=waiting.ms)
+        except (aiohttp.ClientSSLError, aiohttp.ClientConnectorCertificateError) as error:
+            raise unreachable(name, address, str(error), retryable=False) from error
+        except (aiohttp.InvalidURL, UnicodeError) as error:  # a host that no name server could know
+            raise unreachable(name, address, str(error), retryable=False) from error
+        except aiohttp.ClientConnectorError as error:
+            raise unreachable(name, address, str(error.os_error)) from error
+        except aiohttp.ConnectionTimeoutError as error:
+            raise unreachable(name, address, str(error)) from error
+        except aiohttp.ClientResponseError as error:
+            raise unreadable(name, address, _NOTHING, f"it speaks no HTTP: {error.message}") from error
+        except aiohttp.ClientError as error:
+            raise lost(name, address, str(error)) from error
+
+    async def close(self) -> None:
+        """Drop every connection."""
+        await self._session.close()
+
+    async def _read(self, address: Address, response: aiohttp.ClientResponse) -> bytes:
+        """The body, unpacked, up to the limit."""
+        limit = self._settings.max_response_bytes
+        content = bytearray()
+        async for chunk in response.content.iter_any():
+            content += chunk
+            if len(content) > limit:
+                raise too_large(self._settings.name, address, limit)
+        return bytes(content)
+
+    async def _queued(self, _session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
+        context.trace_request_ctx.began = self.loop.time()
+
+    async def _served(self, _session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
+        context.trace_request_ctx.ended = self.loop.time()
+
+
+class _Waiting:
+    """How long one call waited for a connection, in event-loop time, seconds."""
+
+    __slots__ = ("began", "ended")
+
+    def __init__(self) -> None:
+        self.began = 0.0
+        self.ended = 0.0
+
+    @property
+    def ms(self) -> float:
+        return (self.ended - self.began) * 1000.0
