@@ -1,0 +1,36 @@
+"""Every example of the documentation runs, and prints what the page says."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.normal import normal
+from tests.docs.pages import ROOT, read_page
+from tests.docs.playing import Outcome, play
+from tests.docs.settings import setting_of
+
+PAGES = (
+    "README.md",
+    "docs/tutorial.md",
+    "docs/architecture.md",
+    *sorted(f"docs/how-to/{path.name}" for path in (ROOT / "docs" / "how-to").glob("*.md")),
+    *sorted(f"docs/reference/{path.name}" for path in (ROOT / "docs" / "reference").glob("*.md")),
+)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_examples_of_a_page_do_what_it_says(name: str, tmp_path: Path) -> None:
+    page = read_page(ROOT / name)
+    with setting_of(page) as variables:
+        for outcome in play(page, tmp_path, variables):
+            assert outcome.as_written, _difference(name, outcome)
+
+
+def _difference(name: str, outcome: Outcome) -> str:
+    typed = outcome.typed
+    said = "\n".join(normal(typed.expected))
+    return (
+        f"{name}:{typed.line}: {typed.what}\n"
+        f"exit {outcome.code}, expected {typed.exit}\n--- the page says\n{said}\n--- it prints\n{outcome.printed}\n"
+        f"if the output is right: python -m tests.docs.refresh {name}"
+    )

@@ -1,0 +1,37 @@
+"""Links lead somewhere, and the first page stays short."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, read_page
+
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in ("", "docs", "docs/how-to", "docs/reference", "docs/decisions", "examples/retail")
+    for path in (ROOT / folder).glob("*.md")
+)
+
+README_LINES = 150
+"""STYLE: the README is shorter than this."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_inside_the_project_resolves(name: str) -> None:
+    page = read_page(ROOT / name)
+    broken = [target for target in page.links if not _resolves(page.path, target)]
+    assert not broken, f"{name} links to {broken}"
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) < README_LINES
+
+
+def _resolves(page: Path, target: str) -> bool:
+    if "://" in target or target.startswith("mailto:"):
+        return True
+    file, _, anchor = target.partition("#")
+    path = (page.parent / file).resolve() if file else page
+    if not path.exists():
+        return False
+    return not anchor or path.suffix != ".md" or anchor in read_page(path).anchors
