@@ -42,7 +42,7 @@ def test_the_teacher_follows_the_gold_calls_and_reads_what_they_need(
 
 async def choice(policy: stretto.SoftmaxPolicy, available: list[str]) -> str:
     response = await policy(request_for(words="hello", state={}, available=available))
-    return cast("str", response.output["action"])
+    return cast("dict[str, str]", response.output)["action"]
 
 
 async def test_one_baseline_ends_at_once() -> None:
