@@ -13,9 +13,6 @@ from stretto.types.errors import StoreError
 _CACHED_STATEMENTS: Final = 256
 """Seven sizes of each of the writer's multi-row statements, and every query, stay prepared."""
 
-_CHECKPOINT_PAGES: Final = 4000
-"""16 MB of log before a checkpoint: each one waits for the disk, and the writer waits with it."""
-
 _MAGIC: Final = b"SQLite format 3\0"
 _HEADER_BYTES: Final = 100
 _PAGE_SIZE_AT: Final = slice(16, 18)
@@ -44,7 +41,7 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
         _judge_owner(connection, path)
         _use_wal(connection)
         connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")  # the writer makes its checkpoints between tasks
         migrate(connection)
     except BaseException as error:
         connection.close()

@@ -6,6 +6,9 @@
 
 Awaited work wakes the writer at once. Work behind waits for the next that is awaited, or for LAG_S: it costs its
 caller an append to a list. The queue is bounded in bytes; who runs ahead of the disk waits for it.
+
+While the writer sleeps or naps, another thread may *borrow* its work: take what is queued and do it itself. The
+writer then waits until it is given back.
 """
 
 import threading
@@ -59,6 +62,8 @@ class Inbox(Generic[_Item]):
         self._full_bytes = full_bytes
         self._lock = threading.Lock()
         self._room = threading.Condition(self._lock)
+        self._returned = threading.Condition(self._lock)
+        self._borrowed = False
         self._queue: deque[_Item] = deque()
         self._awaited = False
         """Something in the queue is awaited."""
@@ -76,7 +81,7 @@ class Inbox(Generic[_Item]):
     @property
     def idle(self) -> bool:
         """Whether all that was put is done."""
-        return not self._queue and self.state is not State.BUSY
+        return not self._queue and self.state is not State.BUSY and not self._borrowed
 
     def put(self, item: _Item, *, awaited: bool) -> bool:
         """Queue an item; False when closed. Work behind blocks the thread while the queue is full."""
@@ -91,7 +96,7 @@ class Inbox(Generic[_Item]):
                 self._awaited = True
             ring = self.state is State.ASLEEP or (self._awaited and self.state is State.NAPPING)
             if ring:
-                self.state = State.BUSY
+                self.state = State.BUSY if self._awaited else State.NAPPING
         if ring:
             self._bell.put(None)
         return True
@@ -104,14 +109,45 @@ class Inbox(Generic[_Item]):
         napped = False
         while True:
             with self._lock:
+                self._returned.wait_for(lambda: not self._borrowed)
                 if self._queue and (self._awaited or napped or self.closed):
                     return self._cut()
                 if self.closed:
                     return []
+                self.state = State.BUSY  # nobody borrows what the chore is at
+            again_s = chore()
+            with self._lock:
+                if self._awaited or self.closed:
+                    continue  # it came meanwhile and rang no bell
                 asleep = napped and not self._queue
                 self.state = State.ASLEEP if asleep else State.NAPPING
-            again_s = chore()
             napped = not self._listen(again_s if asleep else LAG_S)
+
+    def wake(self) -> None:
+        """Have the chore done soon."""
+        self._bell.put(None)
+
+    def borrow(self) -> list[_Item] | None:
+        """Take what is queued, all of it work behind, in the writer's place; None while the writer is at work.
+
+        Whoever gets a list does the work, and then gives back.
+        """
+        with self._lock:
+            if self.state is State.BUSY or self._borrowed or self.closed or self._awaited:
+                return None
+            self._borrowed = True
+            batch = list(self._queue)
+            self._queue.clear()
+            self.bytes = 0
+            return batch
+
+    def give_back(self, undone: list[_Item]) -> None:
+        """End borrowing; what was not done is queued again, in front."""
+        with self._lock:
+            self._queue.extendleft(reversed(undone))
+            self.bytes += sum(item.size + _OVERHEAD_BYTES for item in undone)
+            self._borrowed = False
+            self._returned.notify_all()
 
     def close(self) -> None:
         """Refuse whatever comes; what is queued may still be taken."""
@@ -124,6 +160,7 @@ class Inbox(Generic[_Item]):
         """Close, and take what is left without doing it."""
         self.close()
         with self._lock:
+            self._returned.wait_for(lambda: not self._borrowed)
             left = list(self._queue)
             self._queue.clear()
             self.bytes = 0

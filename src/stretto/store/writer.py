@@ -6,17 +6,22 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 from stretto.store.batch import RefusedError, Write, apply
 from stretto.store.connect import connect_writer
-from stretto.store.failure import store_error
+from stretto.store.failure import LOCK_WAIT_S, store_error
 from stretto.store.inbox import FULL_BYTES, Chore, Inbox
 from stretto.store.owner import HEARTBEAT_S, LEASE_S
 from stretto.types.errors import StoreError
 
 _T = TypeVar("_T")
+
+_CHECKPOINT_TRANSACTIONS: Final = 1000
+"""Between two checkpoints: about 12 MB of log. A checkpoint waits for the disk, so only the writer's thread makes
+one, when it is between tasks."""
 
 _PASSING: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
 """Failures after which the connection is as good as before."""
@@ -57,6 +62,8 @@ class Writer:
         self._leases = 0
         """Unsealed runs of this owner that another process may be waiting for."""
         self._heartbeat = Chore(HEARTBEAT_S, self._renew_leases)
+        self._unchecked = 0
+        """Transactions since the log was last copied into the file."""
 
     # any thread
 
@@ -66,6 +73,8 @@ class Writer:
 
     async def submit(self, write: Write) -> None:
         """Write, and return when it is committed; raises StoreError when it cannot be."""
+        if self._leases <= 1 and self._commit_here(write):
+            return
         write.waiter = asyncio.get_running_loop().create_future()
         self._put(write, awaited=True)
         await write.waiter
@@ -98,6 +107,41 @@ class Writer:
                 thread = threading.Thread(target=self._work, name=f"stretto-store {self.path.name}", daemon=True)
                 thread.start()
                 self._thread = thread
+
+    def _commit_here(self, write: Write) -> bool:
+        """Commit in the caller's thread what is queued and this; False when the writer has to do it.
+
+        One run at a time would wait for two changes of threads at each commit, which cost more than the commit
+        (100 µs against 45, measured). Many at once are committed together by the writer, and lose nothing. It never
+        waits: not for the writer, not for another process's lock, and not for the disk.
+        """
+        if self._fsync or self.lost_unsaved:
+            return False
+        batch = self.inbox.borrow()
+        if batch is None:
+            return False
+        done = False
+        try:
+            done = self._connection is not None and self._commit_at_once(self._connection, batch, write)
+        finally:
+            self.inbox.give_back([] if done else batch)
+        if self._unchecked >= _CHECKPOINT_TRANSACTIONS:
+            self.inbox.wake()
+        return done
+
+    def _commit_at_once(self, connection: sqlite3.Connection, batch: Sequence[Write | _Task], write: Write) -> bool:
+        """Commit borrowed work and this; False when it did not stand or the file is locked: nothing has changed."""
+        writes = [item for item in (*batch, write) if isinstance(item, Write)]
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            self._between_begin_and_commit(connection, lambda connection: apply(connection, writes))
+        except (sqlite3.Error, RefusedError, OverflowError):  # the writer tries again, and says why
+            return False
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {int(LOCK_WAIT_S * 1000)}")
+        self._leases += sum(each.leases for each in writes)
+        self._unchecked += 1
+        return True
 
     # the writer's thread
 
@@ -164,6 +208,7 @@ class Writer:
                 self._disconnect()
             raise store_error(error, self.path) from error
         self.lost_unsaved = 0
+        self._unchecked += 1
         return result
 
     def _between_begin_and_commit(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T]) -> _T:
@@ -212,6 +257,10 @@ class Writer:
     # leases
 
     def _between_naps(self) -> float | None:
+        if self._unchecked >= _CHECKPOINT_TRANSACTIONS and self._connection is not None:
+            with suppress(sqlite3.Error):  # a reader or another writer is in its way: next time
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._unchecked = 0
         return self._heartbeat() if self._leases > 0 else None
 
     def _renew_leases(self) -> None:

@@ -97,3 +97,26 @@ def test_a_chore_is_done_when_it_is_due_and_not_before() -> None:
     chore._due = 0.0
     assert 999 < chore() <= 1000
     assert done == [1]
+
+
+def test_work_that_is_borrowed_is_not_taken_until_it_is_given_back() -> None:
+    inbox: Inbox[Item] = Inbox()
+    inbox.put(Item("a"), awaited=False)
+    assert names(inbox.borrow() or []) == ["a"]
+    assert not inbox.idle
+    assert inbox.borrow() is None
+    inbox.put(Item("b"), awaited=True)
+    taken: list[str] = []
+    thread = threading.Thread(target=lambda: taken.extend(names(inbox.take(never))))
+    thread.start()
+    assert taken == []
+    inbox.give_back([Item("a")])
+    thread.join()
+    assert taken == ["a", "b"]
+
+
+def test_nothing_is_borrowed_while_something_awaited_is_queued() -> None:
+    inbox: Inbox[Item] = Inbox()
+    inbox.put(Item("a"), awaited=True)
+    assert inbox.borrow() is None
+    assert names(inbox.take(never)) == ["a"]
