@@ -4,12 +4,15 @@ from typing import Annotated
 
 import typer
 
+from stretto.cli.checkpoints import with_checkpoints
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
 from stretto.cli.options import AsJson, StorePath, WorkflowFile
 from stretto.cli.values import read_json_pairs, read_object, read_pairs, read_value
 from stretto.engine.engine import RunRequest
+from stretto.record.model import Run
 from stretto.runtime.load import store_path
+from stretto.runtime.workflow import Workflow
 
 app = typer.Typer(add_completion=False)
 
@@ -42,6 +45,14 @@ def run(  # one parameter a flag
             help="A value that the workflow reads at resources.NAME; may be repeated.",
         ),
     ] = None,
+    checkpoint: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="NAME=PATH",
+            help="Weights that training wrote, for the policy NAME; may be repeated.",
+        ),
+    ] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> int:
@@ -58,5 +69,11 @@ def run(  # one parameter a flag
         reference=None if reference is None else read_value(reference, "--reference"),
         resources=read_json_pairs(resource or (), "--resource"),
     )
+    weights = read_pairs(checkpoint or (), "--checkpoint")
+
+    async def start(workflow: Workflow) -> Run:
+        async with with_checkpoints(workflow, weights) as trained:
+            return await trained.run_request(request)
+
     with WatchedStore(store_path(store)) as kept:
-        return make_run(kept, file, lambda workflow: workflow.run_request(request), given=store, as_json=as_json)
+        return make_run(kept, file, start, given=store, as_json=as_json)

@@ -57,12 +57,13 @@ def demo(
     """
     folder = example_folder()
     example = load_example(folder)
+    workflow = folder / "workflow.yaml"
     size = QUICK if quick else Size()
     size = size if seeds is None else msgspec.structs.replace(size, seeds=seeds)
     path = store or DEFAULT_STORE
     training = path.parent / "training" / datetime.now().strftime("%Y%m%d-%H%M%S.%f")  # noqa: DTZ005  # a name
     with Store(path) as kept, stdout_for_results_only():
-        course = Course(load(folder / "workflow.yaml", store=kept), example, size, training, Phases())
+        course = Course(load(workflow, store=kept), example, size, training, Phases())
         try:
             study = asyncio.run(course.go())
         except KeyboardInterrupt:
@@ -71,11 +72,11 @@ def demo(
     if as_json:
         print_json(demo_document(study, figures, path))
     else:
-        _tell(study, figures, example, path)
+        _tell(study, figures, example, workflow, path)
     return Exit.OK
 
 
-def _tell(study: Study, figures: Figures, example: Example, path: Path) -> None:
+def _tell(study: Study, figures: Figures, example: Example, workflow: Path, path: Path) -> None:
     show("")
     show(Text("Customers never seen in training, with 95 % intervals over customers and seeds", "bold"))
     show(Padding(comparison(figures), (0, 0, 0, 2)))
@@ -87,10 +88,13 @@ def _tell(study: Study, figures: Figures, example: Example, path: Path) -> None:
     show(Text(f"\nOne of the runs after training: customer {best.labels['task']}", "bold"))
     show(Padding(Group(timeline(best, console), legend(best, console)), (0, 0, 0, 2)))
     kept = f"--store {shlex.quote(str(path))}"
-    note(f"\nall runs are in {path}, the trained weights in {study.training.checkpoint}; type next:")
+    weights = shlex.quote(f"{example.POLICY}={study.training.checkpoint}")
+    asked = """'{"words": "I am Yusuf Rossi, zip 19122. Please cancel my order #W2378156."}'"""
+    note(f"\nall runs are in {path}; type next:")
     for command in (
         f"stretto runs show {best.id} --io {kept}",
         f"stretto runs list --purpose after {kept}",
+        f"stretto run {shlex.quote(str(workflow))} --input {asked} --checkpoint {weights} {kept}",
     ):
         note(Text(f"  {command}", "bold"))
 
