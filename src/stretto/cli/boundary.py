@@ -46,7 +46,8 @@ def execute(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return _leave_quietly()
     except Exception as error:  # noqa: BLE001  # the boundary: whatever is not ours is told as a bug
-        return _tell_bug(error, as_json=as_json)
+        leaf = _first_of(error)
+        return _tell(leaf, as_json=as_json) if isinstance(leaf, StrettoError) else _tell_bug(error, as_json=as_json)
 
 
 def _invoke(arguments: Sequence[str]) -> int:
@@ -61,6 +62,13 @@ def _invoke(arguments: Sequence[str]) -> int:
         raise KeyboardInterrupt from error
     except _WRONG_USAGE as error:
         return _tell_usage(error, as_json="--json" in arguments)
+
+
+def _first_of(error: Exception) -> Exception:
+    """The first single error inside groups, which many runs at once wrap it in."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _tell(error: StrettoError, *, as_json: bool) -> int:

@@ -13,13 +13,13 @@ from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.options import AsJson, StorePath, WorkflowFile
-from stretto.cli.rollouts import Rollouts
 from stretto.cli.task_file import read_tasks
 from stretto.cli.terminal import note, notes, print_json, show, stdout_for_results_only
 from stretto.cli.values import read_json_pairs
 from stretto.cli.words import count_text, number_text
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.options import TrainOptions
+from stretto.learn.rollouts import Rollouts
 from stretto.learn.tasks import Task
 from stretto.learn.train import TrainResult, train as train_policy
 from stretto.learn.update import UpdateReport

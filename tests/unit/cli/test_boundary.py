@@ -64,6 +64,14 @@ def test_a_bug_is_told_as_ours_without_a_traceback(
     assert "Traceback" not in err
 
 
+def test_an_error_of_many_runs_at_once_is_told_as_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raising(monkeypatch, ExceptionGroup("tasks", [ExceptionGroup("runs", [StoreError("the disk is full")])]))
+    assert execute(["train", "x"]) == 1
+    assert capsys.readouterr().err.startswith("error: the disk is full\n")
+
+
 def test_debug_shows_the_traceback_of_a_bug(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

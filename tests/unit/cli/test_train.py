@@ -10,7 +10,7 @@ from stretto.cli.new.whiteboard import read_answers
 from stretto.learn.options import TrainOptions
 from tests.unit.cli.conftest import Cli
 
-SMALL = ["--set", "updates=6", "--set", "tasks_per_update=6", "--set", "learning_rate=0.2"]
+SMALL = ["--set", "updates=2", "--set", "tasks_per_update=6"]
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "cli.md").read_text()
 
 
@@ -25,13 +25,13 @@ def desk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_reward_rises_and_the_weights_are_kept(cli: Cli, desk: Path) -> None:
-    told = cli("train", "workflow.yaml", "--tasks", "tasks.jsonl", "--json", *SMALL)
+    told = cli("train", "workflow.yaml", "--tasks", "tasks.jsonl", "--json")
     assert told.code == 0, told.err
-    updates = told.document["updates"]
-    assert [update["runs"] for update in updates] == [24] * 6
-    assert updates[-1]["reward_mean"] > updates[0]["reward_mean"] + 0.2
+    rewards = [update["reward_mean"] for update in told.document["updates"]]
+    assert len(rewards) == 10
+    assert sum(rewards[-3:]) / 3 > rewards[0] + 0.15  # 0.24 to 0.50 or more, whatever the memory holds
     assert Path(told.document["checkpoint"]).is_file()
-    assert len(cli("runs", "list", "--purpose", "train", "--limit", "999", "--json").document["runs"]) == 144
+    assert len(cli("runs", "list", "--purpose", "train", "--limit", "999", "--json").document["runs"]) == 480
 
 
 def test_each_update_is_told_on_stderr_and_what_to_do_with_the_weights(cli: Cli, desk: Path) -> None:

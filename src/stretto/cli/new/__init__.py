@@ -61,7 +61,7 @@ def new(
     show(drawing[is_unicode(results())])
     show(Text.assemble((f"{folder}/", "bold"), f" holds {', '.join(FILES)}\n"))
     show(Text("type next:", "dim"))
-    train = "stretto train workflow.yaml --tasks tasks.jsonl"
+    train = "stretto train workflow.yaml --tasks tasks.jsonl --set updates=30"
     for command in (f"cd {folder}", "stretto check workflow.yaml", _run_command(board), "pytest", train):
         show(Text(f"  {command}", "bold"))
 
