@@ -137,17 +137,9 @@ class StepCall:
 
     def _standing(self) -> JsonObject | None:
         """The output that the record holds for this very request, or None when the call must be made."""
-        effect = effects.earlier_effect(self._state, self._path)
-        if effect is not None and effect.receipt is not None:
-            receipt = effects.standing_receipt(effect, self._path, self._encoded)
-            step = None if self._state.history is None else self._state.history.steps.get(self._path)
-            if step is None:
-                return self._succeed(receipt, self._hold_to_schema(receipt), self._started)
         history = self._state.history
-        if history is None:
-            return None
-        if history.mode is Mode.RESUME:
-            return self._take(history.recorded(self._path, self._name, self._encoded), resumed=True)
+        if history is None or history.mode is Mode.RESUME:
+            return self._made_already()
         substitute = history.outputs.get(self._path)
         if substitute is not None:
             self._simulated = True
@@ -156,28 +148,38 @@ class StepCall:
             return self._take(history.recorded(self._path, self._name, self._encoded))
         return self._take_write()
 
-    def _take(self, step: StepRecord | None, *, resumed: bool = False) -> JsonObject | None:
+    def _made_already(self) -> JsonObject | None:
+        """What this run did here before it was interrupted, or in an earlier attempt of the step around this one."""
+        history, effect = self._state.history, self._state.receipts.get(self._path)
+        step = None if history is None else history.recorded(self._path, self._name, self._encoded)
+        if step is not None:
+            output: JsonObject = decoded(step.output)
+            return output
+        if effect is None or effect.receipt is None:
+            return None
+        receipt = effects.standing_receipt(effect, self._path, self._encoded)
+        return self._succeed(receipt, self._hold_to_schema(receipt), self._started)
+
+    def _take(self, step: StepRecord | None) -> JsonObject | None:
+        """Let a recorded step stand in a replay."""
         if step is None:
-            if not resumed and self._name in self._state.stood_in:
+            if self._name in self._state.stood_in:
                 self._simulated = True
             return None
         state = self._state
         state.rewards.extend(step.rewards)
-        if step.status is StepStatus.FALLBACK and state.downgraded_by is None:
-            state.downgraded_by = step.reason or Reason.ERROR
-        if not resumed:
-            now = state.ms(state.now())
-            state.keep(
-                msgspec.structs.replace(
-                    step,
-                    reused_from=step.reused_from or state.run.replay_of,
-                    simulated=step.simulated or self._simulated,
-                    started_ms=now,
-                    ended_ms=now,
-                )
+        now = state.ms(state.now())
+        state.keep(
+            msgspec.structs.replace(
+                step,
+                reused_from=step.reused_from or state.run.replay_of,
+                simulated=step.simulated or self._simulated,
+                started_ms=now,
+                ended_ms=now,
             )
-            if step.simulated or self._simulated:
-                state.tainted.add(self._op.slot)
+        )
+        if step.simulated or self._simulated:
+            state.tainted.add(self._op.slot)
         output: JsonObject = decoded(step.output)
         return output
 
@@ -228,17 +230,26 @@ class StepCall:
 
     async def _write(self, request: Request, deadline: float | None) -> tuple[bytes, JsonObject]:
         """An attempt at a write: what an earlier one left in doubt is settled first, then intent, call, receipt."""
-        state = self._state
-        earlier = effects.earlier_effect(state, self._path)
-        await effects.intend(state, self._op, self._path, self._action, self._encoded)
-        confirmed = await self._confirm_earlier(request) if earlier is not None and earlier.in_doubt else None
-        if confirmed is not None:
-            return await self._receive(confirmed, confirmed=True)
+        state, op, path = self._state, self._op, self._path
+        earlier = state.receipts.get(path)
+        if earlier is not None and earlier.in_doubt:
+            happened = await effects.settle_earlier(state, op, earlier, self._encoded, request.call, self._lane)
+            if happened is not None:
+                answer = await self._receive(happened, confirmed=True)
+                effects.standing_receipt(earlier, path, self._encoded)
+                return answer
+        is_sent_again = earlier is not None and earlier.in_doubt  # which is safe, and settles nothing if it is refused
+        effect = await effects.intend(state, op, path, self._action, self._encoded)
         try:
             response = await self._ask(request, deadline)
         except ComponentError as error:
-            return await self._doubt(request, error)
-        return await self._receive(response)
+            return await self._doubt(request.call, error, is_sent_again=is_sent_again)
+        try:
+            return await self._receive(response)
+        except ContractError as error:
+            if not effect.in_doubt:
+                raise
+            return await self._doubt(request.call, effects.unkept(error))
 
     def _deadline(self, number: int) -> float | None:
         """When this attempt must have answered: the step's time-out from now, within the run's working time."""
@@ -270,7 +281,7 @@ class StepCall:
             if not alarm.took():
                 raise
             raise self._timed_out(deadline) from None
-        except UsageError:
+        except (UsageError, ReplayError):
             raise
         except Exception as error:
             raise as_component_error(self._name, error) from error
@@ -280,9 +291,8 @@ class StepCall:
             alarm.took()
             if self._effect is not Effect.WRITE:
                 raise self._held_the_loop(deadline)
-        if not isinstance(response, Response):
-            raise ContractError(f"component '{self._name}' returned {type(response).__name__}, not a Response")
-        self._response = response
+        if self._op.calls_others and effects.in_doubt_inside(state, self._path):
+            raise effects.over_doubt(self._path, None)
         return response
 
     def _timed_out(self, deadline: float | None) -> ComponentError:
@@ -303,8 +313,9 @@ class StepCall:
 
     async def _receive(self, response: Response, *, confirmed: bool = False) -> tuple[bytes, JsonObject]:
         """Encode a response's output, keep the receipt of a write, and hold it to its schema."""
+        if not isinstance(response, Response):
+            raise ContractError(f"component '{self._name}' returned {type(response).__name__}, not a Response")
         self._response = response
-        check_report(self._name, response)
         try:
             encoded = snapshot(response.output, self._state.max_value_bytes)
         except NotJsonError as error:
@@ -312,6 +323,7 @@ class StepCall:
         effect = self._state.receipts.get(self._path) if self._effect is Effect.WRITE else None
         if effect is not None:
             await effects.receive(self._state, effect, encoded, confirmed=confirmed)
+        check_report(self._name, response)
         return encoded, self._hold_to_schema(encoded)
 
     def _hold_to_schema(self, encoded: bytes) -> JsonObject:
@@ -325,23 +337,19 @@ class StepCall:
 
     # writes in doubt
 
-    async def _confirm_earlier(self, request: Request) -> Response | None:
-        """Settle a write that an earlier attempt, or the interrupted run, left in doubt."""
-        if self._op.component.card.idempotent:
-            return None
-        return await effects.ask_whether_it_happened(self._op, self._path, request)
-
-    async def _doubt(self, request: Request, error: ComponentError) -> tuple[bytes, JsonObject]:
+    async def _doubt(
+        self, call: Call, error: ComponentError, *, is_sent_again: bool = False
+    ) -> tuple[bytes, JsonObject]:
         """A write failed: refused, or in doubt. Ends in its response if it happened, else raises."""
         effect = self._state.receipts[self._path]
-        if effects.may_have_happened(error):
+        if is_sent_again or effects.may_have_happened(error):
             if self._op.component.card.idempotent:
                 raise error
-            happened = await effects.ask_whether_it_happened(self._op, self._path, request)
+            happened = await effects.ask_whether_it_happened(self._op, effect, call, self._lane, error)
             if happened is not None:
                 return await self._receive(happened, confirmed=True)
         await effects.refuse(self._state, effect)
-        raise error
+        raise effects.did_not_happen(error)
 
     # retry
 
@@ -393,6 +401,8 @@ class StepCall:
     async def _fall_back(self, error: StrettoError) -> JsonObject:
         """Let the step's fallback answer; without one, or after a write in doubt, the step failed."""
         fallback = self._op.fallback
+        if not isinstance(error, InDoubtError) and effects.in_doubt_at(self._state, self._path):
+            error = effects.over_doubt(self._path, error)
         reason = self._reason(error)
         if fallback is None or isinstance(error, InDoubtError | ReplayError):
             raise self._failed(error, reason)
@@ -512,6 +522,14 @@ class NestedCaller:
         try:
             return await StepCall(self._state, op, request_input, path, lane, simulated=self._simulated).run()
         except StepFailed as failure:
-            raise ComponentError(
-                failure.error.message, Code(failure.error.rpc_code or Code.INTERNAL), retryable=False
-            ) from failure
+            raise _as_raised(failure) from failure
+
+
+def _as_raised(failure: StepFailed) -> StrettoError:
+    """What a component is told of a call that failed; only what it may answer for is an ordinary ComponentError."""
+    error = failure.error
+    if failure.status is RunStatus.PARKED:
+        return InDoubtError(error.message)
+    if error.code == ReplayError.code:
+        return ReplayError(error.message)
+    return ComponentError(error.message, Code(error.rpc_code or Code.INTERNAL), retryable=False)

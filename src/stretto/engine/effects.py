@@ -1,33 +1,34 @@
-"""Writes: an intent before, a receipt after, and no guessing in between (DESIGN section 4, *Effects*)."""
+"""Writes: an intent before, a receipt after, and no guessing in between (DESIGN section 4, *Effects*).
+
+    intended ──the component answered, or `confirm` knew the answer──▶ received
+       └─────the component refused, or `confirm` says: it did not happen──▶ refused ──another attempt──▶ intended
+
+An effect that is intended and not under way is *in doubt*. As long as one is, the step that made it and every step
+around that one neither succeed nor fall back, and the run is parked.
+"""
+
+import asyncio
 
 import msgspec
 
+from stretto.engine.driven import driven
 from stretto.engine.failure import NOTHING_HAPPENED
-from stretto.engine.history import Mode
-from stretto.engine.state import RunState
+from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
 from stretto.record.canonical import canonical
-from stretto.record.model import EffectRecord
+from stretto.record.model import EffectRecord, decoded
 from stretto.types.enums import Durability
-from stretto.types.errors import ComponentError, InDoubtError, ReplayError
+from stretto.types.errors import Code, ComponentError, InDoubtError, ReplayError, StoreError, StrettoError
 from stretto.types.ids import StepPath, digest_of
-from stretto.types.messages import Request, Response
+from stretto.types.messages import Call, Request, Response
 from stretto.types.protocols import Confirms
-
-
-def earlier_effect(state: RunState, path: StepPath) -> EffectRecord | None:
-    """What this run already knows of a write at this path: its own, or from before it was interrupted."""
-    effect = state.receipts.get(path)
-    if effect is None and state.history is not None and state.history.mode is Mode.RESUME:
-        effect = state.history.effects.get(path)
-    return effect
 
 
 def standing_receipt(effect: EffectRecord, path: StepPath, encoded: bytes) -> bytes:
     """The receipt of a write that was made already; refuses when the request is not the one that was sent."""
     if effect.receipt is None:
         raise InDoubtError(f"the write at '{path}' has no receipt")
-    if effect.request_digest != digest_of(canonical(encoded)):
+    if not _is_same_request(effect, encoded):
         raise ReplayError(
             f"step '{path}' has a receipt for another request than it now makes; "
             "a write is not repeated with other arguments under the same effect key"
@@ -46,10 +47,25 @@ async def intend(state: RunState, op: CallOp, path: StepPath, action: str, encod
         request=msgspec.Raw(encoded),
         intended_at_ns=state.clock.time_ns(),
     )
-    if state.durability is Durability.STEP:
-        await state.journal.intent(effect)
+    earlier = state.receipts.get(path)
     state.receipts[path] = effect
+    if state.durability is Durability.STEP:
+        try:
+            await state.journal.intent(effect)
+        except (asyncio.CancelledError, StoreError) as error:
+            await _take_back(state, effect, earlier, error)
+            raise
     return effect
+
+
+async def _take_back(state: RunState, effect: EffectRecord, earlier: EffectRecord | None, error: BaseException) -> None:
+    """Nothing was sent under this intent, though it may be committed; an earlier sending stays in doubt if it was."""
+    if earlier is not None and earlier.in_doubt:
+        state.receipts[effect.path] = earlier
+        return
+    effect.refused = True
+    if isinstance(error, asyncio.CancelledError):  # queued before it first waits, so another cancellation is no harm
+        await state.journal.receipt(effect)
 
 
 async def receive(state: RunState, effect: EffectRecord, encoded: bytes, *, confirmed: bool = False) -> None:
@@ -58,7 +74,11 @@ async def receive(state: RunState, effect: EffectRecord, encoded: bytes, *, conf
     effect.received_at_ns = state.clock.time_ns()
     effect.confirmed = confirmed
     if state.durability is Durability.STEP:
-        await state.journal.receipt(effect)
+        try:
+            await state.journal.receipt(effect)
+        except StoreError:  # whoever reads the store finds it in doubt, and so must the run's seal
+            effect.receipt = None
+            raise
 
 
 async def refuse(state: RunState, effect: EffectRecord) -> None:
@@ -70,28 +90,101 @@ async def refuse(state: RunState, effect: EffectRecord) -> None:
 
 def may_have_happened(error: ComponentError) -> bool:
     """Whether a write that failed so is in doubt."""
-    return error.sent and error.rpc_code not in NOTHING_HAPPENED
+    return isinstance(error, InDoubtError) or (error.sent and error.rpc_code not in NOTHING_HAPPENED)
 
 
-async def ask_whether_it_happened(op: CallOp, path: StepPath, request: Request) -> Response | None:
-    """Ask the component about a write in doubt: its response, None if it surely did not happen.
+def did_not_happen(error: ComponentError) -> ComponentError:
+    """The error of a write about which asking left no doubt: an ordinary failure, which may be tried again."""
+    if not isinstance(error, InDoubtError):
+        return error
+    return ComponentError(f"{error}; asked afterwards, it says that the write did not happen", Code.UNAVAILABLE)
 
-    Raises InDoubtError when the component cannot be asked or cannot tell: the run is parked.
+
+def unkept(error: ComponentError) -> InDoubtError:
+    """The error of a write that was answered with something that no record can hold."""
+    return InDoubtError(f"the write was answered, so it happened, but its answer cannot be kept: {error}")
+
+
+def in_doubt_at(state: RunState, path: StepPath) -> bool:
+    """Whether the step's own write, or one that its component made through the engine, is in doubt."""
+    own = state.receipts.get(path)
+    return (own is not None and own.in_doubt) or in_doubt_inside(state, path)
+
+
+def in_doubt_inside(state: RunState, path: StepPath) -> bool:
+    """Whether a write that the step's component made through the engine is in doubt."""
+    inside = f"{path}/"
+    return any(effect.in_doubt and effect.path.startswith(inside) for effect in state.receipts.values())
+
+
+def over_doubt(path: StepPath, error: StrettoError | None) -> InDoubtError:
+    """The error of a step that ended, well or badly, over a write in doubt."""
+    ended = "answered over it" if error is None else f"failed: {error}"
+    return InDoubtError(f"a write at or inside step '{path}' is in doubt, and the step {ended}")
+
+
+async def settle_earlier(
+    state: RunState, op: CallOp, effect: EffectRecord, encoded: bytes, call: Call, lane: Lane
+) -> Response | None:
+    """Settle a write that an earlier attempt, or the interrupted run, left in doubt, before it may be made again.
+
+    Its response if it happened; None when it may be sent now: it surely did not happen, or sending it twice is safe.
+    Raises InDoubtError when neither is known.
     """
-    component = op.component
-    name = component.card.name
+    if op.component.card.idempotent and _is_same_request(effect, encoded):
+        return None
+    response = await ask_whether_it_happened(op, effect, call, lane)
+    if response is None:
+        await refuse(state, effect)
+    return response
+
+
+async def ask_whether_it_happened(
+    op: CallOp, effect: EffectRecord, call: Call, lane: Lane, why: ComponentError | None = None
+) -> Response | None:
+    """Ask the component about the request that was sent: its response, None if it surely did not happen.
+
+    Asking may take as long as the step, and the reserve. Raises InDoubtError when the component cannot be asked or
+    does not tell: the run is parked.
+    """
+    component, name = op.component, op.component.card.name
+    lost = f"the write '{effect.path}' ({name}) was sent and not answered" + (f" ({why})" if why is not None else "")
     if not (component.card.confirms and isinstance(component, Confirms)):
+        way = (
+            "is asked something else now"
+            if component.card.idempotent
+            else "declares neither `confirm` nor `idempotent`"
+        )
         raise InDoubtError(
-            f"the write '{path}' ({name}) was sent and not answered; '{name}' declares neither `confirm` "
-            "nor `idempotent`, so a person must say whether it happened: "
+            f"{lost}; '{name}' {way}, so a person must say whether it happened: "
             "stretto runs resume RUN --happened|--did-not-happen"
         )
+    alarm = lane.alarm
+    alarm.set(_asking_ends(op, lane))
     try:
-        return await component.confirm(request)
-    except InDoubtError:
-        raise
+        response = await driven(component.confirm(Request(decoded(effect.request), call)))
+    except InDoubtError as error:
+        raise InDoubtError(f"{lost}, and '{name}' cannot tell: {error}") from error
+    except asyncio.CancelledError:
+        if not alarm.took():
+            raise
+        raise InDoubtError(f"{lost}, and '{name}' did not say in time whether it happened") from None
     except Exception as error:
-        raise InDoubtError(
-            f"the write '{path}' ({name}) was sent and not answered, and asking '{name}' failed: "
-            f"{type(error).__name__}: {error}"
-        ) from error
+        raise InDoubtError(f"{lost}, and asking '{name}' failed: {type(error).__name__}: {error}") from error
+    finally:
+        alarm.deadline = None
+    alarm.took()  # it may have rung and been ignored
+    return response
+
+
+def _asking_ends(op: CallOp, lane: Lane) -> float | None:
+    """Event-loop time: the step's time-out from now, within the run's last deadline."""
+    final = lane.budget.final_deadline
+    if op.timeout_s is None:
+        return final
+    at = asyncio.get_running_loop().time() + op.timeout_s
+    return at if final is None else min(at, final)
+
+
+def _is_same_request(effect: EffectRecord, encoded: bytes) -> bool:
+    return effect.request_digest == digest_of(canonical(encoded))

@@ -12,14 +12,15 @@ import orjson
 
 from stretto.engine.alarm import Watch
 from stretto.engine.call import StepCall
+from stretto.engine.carried import carry_on
 from stretto.engine.failure import error_info
 from stretto.engine.graph import run_block
-from stretto.engine.history import History, Mode
+from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
 from stretto.engine.sessions import Sessions
 from stretto.engine.state import DEFAULT_MAX_VALUE_BYTES, Lane, RunState, StepFailed
 from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Plan
 from stretto.record.canonical import canonical, snapshot
-from stretto.record.model import NULL, ErrorInfo, Manifest, Run, decoded
+from stretto.record.model import NULL, ErrorInfo, Run, decoded
 from stretto.record.recorder import Journal, Recorder
 from stretto.types.budget import Budget, BudgetSpec
 from stretto.types.enums import Reason, RunStatus
@@ -116,19 +117,14 @@ class Engine:
             run=run,
             steps=recorded,
             outputs={StepPath(path): orjson.dumps(output) for path, output in outputs.items()},
-            changed=_changed_components(run.manifest, plan.manifest),
+            changed=changed_components(run.manifest, plan.manifest),
             dry_run=dry_run,
         )
         return await self._start(plan, request, again, value, history=history)
 
     async def resume(self, plan: Plan, run: Run, history: History, journal: Journal) -> Run:
         """Go on with an interrupted or parked run under the manifest that it was pinned to, or refuse."""
-        if run.manifest != plan.manifest:
-            changed = sorted(_changed_components(run.manifest, plan.manifest)) or ["the workflow file"]
-            raise ReplayError(
-                f"run {run.id} was pinned to {run.manifest.workflow}@{run.manifest.version}; changed since: "
-                f"{', '.join(changed)}. Resume it with the versions it was pinned to, or replay it with these"
-            )
+        hold_to_manifest(run, plan.manifest)
         request = RunRequest(
             input=decoded(run.input),
             tenant=run.tenant,
@@ -164,6 +160,7 @@ class Engine:
             labels=dict(request.labels),
             seed=self._jitter.getrandbits(SEED_BITS) if request.seed is None else request.seed,
             reference=NULL if request.reference is None else msgspec.Raw(snapshot(request.reference)),
+            memory=NULL if request.memory is None else msgspec.Raw(snapshot(request.memory, self._max_value_bytes)),
             resources=msgspec.Raw(snapshot(request.resources)) if request.resources else NULL,
             parent=request.parent,
         )
@@ -182,7 +179,7 @@ class Engine:
     ) -> Run:
         loop = asyncio.get_running_loop()
         now = _time_of(loop)
-        started = now()
+        began = now()
         watch = Watch(loop)
         info = RunInfo(
             id=run.id,
@@ -205,7 +202,7 @@ class Engine:
             loop=loop,
             clock=self._clock,
             now=now,
-            started=started,
+            started=began if history is None else began - self._elapsed_s(run, history),
             watch=watch,
             jitter=self._jitter,
             max_value_bytes=self._max_value_bytes,
@@ -215,7 +212,9 @@ class Engine:
         )
         if history is not None and history.mode is Mode.REPLAY and bytes(run.input) != bytes(history.run.input):
             state.tainted.add(INPUT)
-        lane = Lane(watch.alarm(), Budget.start(request.budget or plan.budget, started))
+        lane = Lane(watch.alarm(), Budget.start(request.budget or plan.budget, began))
+        if history is not None and history.mode is Mode.RESUME:
+            carry_on(state, history, lane.budget)
         try:
             await self._answer(state, request, value, lane)
         except asyncio.CancelledError:
@@ -225,6 +224,10 @@ class Engine:
             watch.close()
             await _finish(state)
         return run
+
+    def _elapsed_s(self, run: Run, history: History) -> float:
+        """Seconds since the run was accepted: more than none when it is resumed."""
+        return max(0, self._clock.time_ns() - run.started_at_ns) / 1e9 if history.mode is Mode.RESUME else 0.0
 
     async def _answer(self, state: RunState, request: RunRequest, value: JsonObject, lane: Lane) -> None:
         """Run the steps and read the output; the run's status says what became of it."""
@@ -295,9 +298,11 @@ async def _finish(state: RunState) -> None:
     run.simulated = any(step.simulated for step in run.steps)
     if state.tokens_in or state.tokens_out or state.cost:
         run.usage = Usage(input_tokens=state.tokens_in, output_tokens=state.tokens_out, cost=state.cost)
-    if state.sessions.any_open:  # released even when the run is cancelled again meanwhile
-        run.warnings = await asyncio.shield(asyncio.ensure_future(state.sessions.close()))
-    await state.journal.seal(run)  # queued before it first waits, so a cancellation here loses nothing
+    try:
+        if state.sessions.any_open:  # released even when the run is cancelled again meanwhile
+            run.warnings = await asyncio.shield(asyncio.ensure_future(state.sessions.close()))
+    finally:
+        await state.journal.seal(run)  # queued before it first waits, so a cancellation here loses nothing
 
 
 def _weighed(state: RunState) -> tuple[Reward, ...]:
@@ -326,8 +331,3 @@ def _run_root(run: Run) -> JsonObject:
         "seed": run.seed,
         "started_at_ms": run.started_at_ns // 1_000_000,
     }
-
-
-def _changed_components(before: Manifest, after: Manifest) -> frozenset[str]:
-    names = before.components.keys() | after.components.keys()
-    return frozenset(name for name in names if before.components.get(name) != after.components.get(name))

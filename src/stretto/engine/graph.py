@@ -18,7 +18,7 @@ from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.plan.check import Check
 from stretto.plan.model import AnyOp, Block, CallOp, Frame, Getter, LoopOp, MapOp, Op, SubOp
 from stretto.record.canonical import snapshot
-from stretto.record.model import NULL, ErrorInfo, StepRecord
+from stretto.record.model import NULL, ErrorInfo, StepRecord, decoded
 from stretto.types.budget import Budget
 from stretto.types.enums import Reason, RunStatus, StepStatus
 from stretto.types.errors import ContractError, ExpressionError, StrettoError
@@ -103,6 +103,9 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]
 async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: Lane) -> None:
     """Run one step, if its guard lets it."""
     path = StepPath(prefix + op.name)
+    if state.history is not None and (stands := state.history.structure(path)) is not None:
+        frame[op.slot] = decoded(stands.output)
+        return
     if op.guard is not None and not _guard_holds(state, op, frame, path):
         state.keep(_structural(state, path, StepStatus.SKIPPED, state.now()))
         return

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from stretto.record.model import EffectRecord, Run, StepRecord
+from stretto.record.model import EffectRecord, Manifest, Run, StepRecord
 from stretto.types.enums import Effect, StepStatus
 from stretto.types.errors import ReplayError
 from stretto.types.ids import StepPath
@@ -43,6 +43,14 @@ class History:
         answered = {step.path: step for step in run.steps if step.status is not StepStatus.FAILED}
         return cls(mode=Mode.RESUME, run=run, steps=answered, effects=effects)
 
+    def structure(self, path: StepPath) -> StepRecord | None:
+        """The record of a whole loop, map, sub-workflow or skipped step that stands in a resumed run, or None.
+
+        A map that tolerated a failed item and ended stands with the null: what came after it has seen that.
+        """
+        step = self.steps.get(path) if self.mode is Mode.RESUME else None
+        return step if step is not None and not step.component else None
+
     def recorded(self, path: StepPath, component: str, request: bytes) -> StepRecord | None:
         """The recorded step that may stand at `path` for an equal request, or None."""
         step = self.steps.get(path)
@@ -61,8 +69,31 @@ class History:
 
     def refuse_write(self, path: StepPath) -> ReplayError:
         """The error for a write that this replay would have to perform."""
-        what = "was asked something else" if path in self.steps else "was not made"
+        step = self.steps.get(path)
+        if step is None:
+            what = "was not made"
+        elif step.status is StepStatus.FAILED:
+            what = "did not answer"
+        else:
+            what = "was asked something else"
         return ReplayError(
             f"not replayable: step '{path}' writes, and in run {self.run.id} it {what}; a replay performs no writes. "
             "Use dry_run (--dry-run) to leave it out and read null, or give its output as a substitute"
         )
+
+
+def hold_to_manifest(run: Run, manifest: Manifest) -> None:
+    """Raise ReplayError unless the run was pinned to this manifest: only then may it be resumed."""
+    if run.manifest == manifest:
+        return
+    changed = sorted(changed_components(run.manifest, manifest)) or ["the workflow file"]
+    raise ReplayError(
+        f"run {run.id} was pinned to {run.manifest.workflow}@{run.manifest.version}; changed since: "
+        f"{', '.join(changed)}. Resume it with the versions it was pinned to, or replay it with these"
+    )
+
+
+def changed_components(before: Manifest, after: Manifest) -> frozenset[str]:
+    """Names of the components that are not the same in both."""
+    names = before.components.keys() | after.components.keys()
+    return frozenset(name for name in names if before.components.get(name) != after.components.get(name))

@@ -1,0 +1,28 @@
+"""What an interrupted run did before it was resumed counts on: its writes, what it consumed, rewards, downgrades."""
+
+from stretto.engine.history import History
+from stretto.engine.state import RunState
+from stretto.types.budget import Budget
+from stretto.types.enums import Reason, StepStatus
+
+
+def carry_on(state: RunState, history: History, budget: Budget) -> None:
+    """Begin a resumed run where the interrupted one was; its recorded steps are not counted again when they stand.
+
+    Retries, tokens and cost stay spent. Time does not: the deadline begins anew, or no parked run could go on.
+    """
+    state.receipts.update(history.effects)
+    for step in history.steps.values():
+        if step.status is StepStatus.FALLBACK and state.downgraded_by is None:
+            state.downgraded_by = step.reason or Reason.ERROR
+        if step.status is not StepStatus.OK:
+            continue
+        state.rewards.extend(step.rewards)
+        if step.usage is not None:
+            state.tokens_in += step.usage.input_tokens
+            state.tokens_out += step.usage.output_tokens
+            state.cost += step.usage.cost
+    state.run.retries = sum(max(0, len(step.attempts) - 1) for step in state.run.steps)
+    budget.pool.retries -= state.run.retries
+    budget.pool.tokens -= state.tokens_in + state.tokens_out
+    budget.pool.cost -= state.cost
