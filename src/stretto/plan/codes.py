@@ -8,6 +8,8 @@ class PlanCode(StrEnum):
 
     UNKNOWN_COMPONENT = "plan.unknown_component"
     """No component of that name."""
+    DUPLICATE_COMPONENT = "plan.duplicate_component"
+    """Two components of one name, from different places."""
     VERSION = "plan.version"
     """The component is there in another version."""
     UNKNOWN_FIELD = "plan.unknown_field"
@@ -32,5 +34,7 @@ class PlanCode(StrEnum):
     """A step writes a `carry` that the loop does not declare, or outside a loop."""
     MEMORY = "plan.memory"
     """`memory` names no memory component."""
+    REWARD = "plan.reward"
+    """The contract weighs a term that no reward step gives."""
     SUB_WORKFLOW = "plan.sub_workflow"
     """A sub-workflow cannot be used: not there, wrong itself, or part of itself."""

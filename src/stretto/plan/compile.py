@@ -4,9 +4,10 @@ Walk: declare every step of a block (slots, names, types), compile each step aga
 by what is read. Bodies of loops and maps are blocks inside, with names of their own.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final, Protocol, runtime_checkable
 
 import msgspec
 import orjson
@@ -51,6 +52,7 @@ from stretto.plan.valuetype import (
 )
 from stretto.record.canonical import canonical
 from stretto.record.model import Manifest
+from stretto.spec.contract_model import RewardSpec
 from stretto.spec.model import AliasSpec, FallbackSpec, FieldMapping, OnItemError, RetrySpec, StepSpec, WorkflowSpec
 from stretto.spec.report import Report
 from stretto.spec.source import Located
@@ -61,10 +63,10 @@ from stretto.types.ids import Digest, digest_of
 from stretto.types.json import JsonObject, Schema
 from stretto.types.protocols import Catalog, Component
 
-DEFAULT_MAX_PARALLEL = 16
+DEFAULT_MAX_PARALLEL: Final = 16
 """Items of a `for_each` in flight when the file does not say: enough to hide latency, few enough for one server."""
 
-RUN_TYPE = object_of(
+RUN_TYPE: Final = object_of(
     {
         "id": STRING,
         "workflow_run_id": STRING,
@@ -113,6 +115,8 @@ class _Compiler:
         )
         body = self._block(spec.steps, names)
         output, output_type = self._output(names, output_schema)
+        if contract is not None:
+            self._check_reward(contract.reward)
         manifest = self._manifest()
         return Plan(
             name=spec.name,
@@ -486,6 +490,24 @@ class _Compiler:
         self._reads |= mapped.slots
         return mapped.getters, mapped.type if schema is None else from_schema(schema)
 
+    def _check_reward(self, weights: Sequence[RewardSpec]) -> None:
+        """Hold the contract's terms against what the reward steps say that they give; some do not say."""
+        judges = [each for each in self._components.values() if each.card.kind == "reward"]
+        given = [judge.terms for judge in judges if isinstance(judge, NamesTerms) and judge.terms]
+        if len(given) < len(judges):
+            return
+        terms = sorted({term for names in given for term in names})
+        for weight in weights:
+            if weight.name.value not in terms:
+                self._report.add(
+                    weight.name.span.problem(
+                        PlanCode.REWARD,
+                        f"the contract weighs '{weight.name.value}', and no reward step gives it",
+                        expected=f"one of {', '.join(terms)}" if terms else "a step whose component is of kind reward",
+                        suggestion=nearest(weight.name.value, terms) or "",
+                    )
+                )
+
     def _memory(self) -> Component | None:
         place = self._spec.memory
         if place is None:
@@ -574,6 +596,14 @@ class _Compiler:
             )
         )
         return None
+
+
+@runtime_checkable
+class NamesTerms(Protocol):
+    """A reward component that says beforehand which terms it gives."""
+
+    @property
+    def terms(self) -> Collection[str]: ...
 
 
 class _Carried:

@@ -1,8 +1,19 @@
 """The registry that a workflow's components are found in."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol, runtime_checkable
 
+from stretto.types.errors import ComponentError
 from stretto.types.protocols import Component
+
+
+@runtime_checkable
+class HasTools(Protocol):
+    """A component that is made of others: a server with tools."""
+
+    def tool(self, name: str) -> Component:
+        """The component of one tool; asking a tool that the server does not have fails when it is called."""
+        ...
 
 
 class ComponentCatalog:
@@ -14,10 +25,21 @@ class ComponentCatalog:
     def find(self, reference: str) -> Component | None:
         """The component of that name and version, or None."""
         name, _, version = reference.partition("@")
-        component = self._components.get(name)
+        component = self._components.get(name) or self._part(name)
         if component is None or (version and component.card.version != version):
             return None
         return component
+
+    def _part(self, name: str) -> Component | None:
+        """A tool of a server, ``server/tool``."""
+        server, slash, tool = name.partition("/")
+        whole = self._components.get(server)
+        if not slash or not isinstance(whole, HasTools):
+            return None
+        try:
+            return whole.tool(tool)
+        except ComponentError:  # the server surely has no such tool
+            return None
 
     def names(self) -> Iterable[str]:
         """Every name, sorted."""

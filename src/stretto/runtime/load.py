@@ -13,10 +13,10 @@ from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.workflow import Workflow
 from stretto.spec.model import ComponentDecl, ComponentFile, WorkflowSpec
 from stretto.spec.report import Report
-from stretto.spec.source import Located
+from stretto.spec.source import Located, Span
 from stretto.spec.workflow import load_workflow
 from stretto.store.sqlite import Store
-from stretto.types.errors import SpecError
+from stretto.types.errors import Problem, SpecError
 from stretto.types.protocols import Component
 
 DEFAULT_STORE: Final = Path(".stretto/runs.db")
@@ -64,11 +64,20 @@ class Loader:
     def catalog(self) -> ComponentCatalog:
         """Every component that the file declares or its component files define."""
         found: dict[str, Component] = {}
+        homes: dict[str, Span] = {}
+        report = Report()
         for declared in self._declarations():
             if isinstance(declared, ComponentFile):
-                found |= load_components(self._beside(declared.path.value))
+                span, made = declared.path.span, load_components(self._beside(declared.path.value))
             else:
-                found[declared.name.value] = build_component(declared, folder=self._path.parent)
+                span = declared.name.span
+                made = {declared.name.value: build_component(declared, folder=self._path.parent)}
+            for name in made:
+                if name in found:
+                    report.add(_two_of_one_name(name, span, homes[name]))
+                homes[name] = span
+            found |= made
+        report.raise_if_any()
         return ComponentCatalog(found)
 
     def _declarations(self) -> tuple[ComponentFile | ComponentDecl, ...]:
@@ -106,3 +115,12 @@ class Loader:
                     report.add(problem)
                 return None
         return self._plans[path]
+
+
+def _two_of_one_name(name: str, span: Span, first: Span) -> Problem:
+    return span.problem(
+        PlanCode.DUPLICATE_COMPONENT,
+        f"component '{name}' is there twice; the first comes from line {first.mark.line}",
+        expected="components with different names",
+        suggestion="rename one of them",
+    )

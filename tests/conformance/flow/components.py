@@ -60,3 +60,8 @@ async def crash(n: int) -> Number:
 async def hang(n: int) -> Number:
     await asyncio.Event().wait()
     return {"n": n}
+
+
+@stretto.reward("judge", terms=("right", "quick"), inline=True)
+def judge(n: int) -> dict[str, float]:
+    return {"right": float(n), "quick": 1.0}
