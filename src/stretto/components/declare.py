@@ -8,6 +8,7 @@ from stretto.components.mcp.declaration import MCP
 from stretto.components.memory_declaration import MEMORY
 from stretto.components.openai.declaration import OPENAI
 from stretto.components.option_shapes import Make
+from stretto.components.policy_declaration import POLICY
 from stretto.components.python.declaration import PYTHON
 from stretto.components.reward_declaration import REWARD
 from stretto.spec.codes import SpecCode
@@ -21,6 +22,7 @@ KINDS: Final[Mapping[ComponentKind, Record[Make]]] = {
     ComponentKind.MCP: MCP,
     ComponentKind.MEMORY: MEMORY,
     ComponentKind.OPENAI: OPENAI,
+    ComponentKind.POLICY: POLICY,
     ComponentKind.PYTHON: PYTHON,
     ComponentKind.REWARD: REWARD,
 }

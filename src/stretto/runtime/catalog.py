@@ -33,7 +33,7 @@ class ComponentCatalog:
     def _part(self, name: str) -> Component | None:
         """A tool of a server, ``server/tool``."""
         server, slash, tool = name.partition("/")
-        whole = self._components.get(server)
+        whole: object = self._components.get(server)
         if not slash or not isinstance(whole, HasTools):
             return None
         try:

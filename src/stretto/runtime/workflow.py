@@ -6,13 +6,12 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from stretto.engine.engine import Engine, RunRequest
-from stretto.engine.history import History
+from stretto.engine.history import History, hold_to_manifest
 from stretto.plan.model import Plan
 from stretto.record.model import Run, decoded
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.store.sqlite import Store
 from stretto.types.errors import InputError, UsageError
-from stretto.types.ids import RunId
 from stretto.types.json import Json
 from stretto.types.protocols import Component, Opens
 
@@ -131,9 +130,15 @@ class Workflow:
     # resume and replay
 
     async def resume(self, run_id: str, *, owner: str = "resume") -> Run:
-        """Go on with an interrupted or parked run; what was recorded is not done again."""
+        """Go on with an interrupted or parked run; what was recorded is not done again.
+
+        Raises ReplayError when it was pinned to other versions, StoreError when it is being executed; it is then left
+        as it was.
+        """
+        found = await asyncio.to_thread(self.store.get, run_id)
+        hold_to_manifest(found, self.plan.manifest)
         await self.open()
-        claim = await asyncio.to_thread(self.store.claim, RunId(run_id), owner)
+        claim = await asyncio.to_thread(self.store.claim, found.id, owner)
         history = History.resume(claim.run, {effect.path: effect for effect in claim.effects})
         return await self._engine.resume(self.plan, claim.run, history, claim.journal)
 

@@ -34,6 +34,7 @@ class ComponentKind(StrEnum):
     MCP = "mcp"
     OPENAI = "openai"
     MEMORY = "memory"
+    POLICY = "policy"
     REWARD = "reward"
 
 

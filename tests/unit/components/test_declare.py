@@ -11,6 +11,7 @@ import pytest
 from stretto.components.declare import KINDS, build_component
 from stretto.components.mcp import McpServer
 from stretto.components.memory import RecencyMemory
+from stretto.components.policy import SoftmaxPolicy
 from stretto.components.python import PerRunPythonComponent, PythonComponent
 from stretto.components.reward import CompositeReward
 from stretto.spec.model import ComponentDecl
@@ -187,3 +188,24 @@ def test_the_options_of_each_kind_are_published_as_a_schema(kind: Any) -> None:
     schema = {**KINDS[kind].schema(definitions), "$defs": definitions}
     jsonschema_rs.meta.validate(schema)
     assert not jsonschema_rs.is_valid(schema, {"no_such_option": 1})
+
+
+def test_a_policy_is_declared_with_its_options(tmp_path: Path) -> None:
+    component = declared(
+        tmp_path,
+        """
+        kind: policy
+        alternatives: [answer, end]
+        prior: {end: -2}
+        text: []
+        state: [facts]
+        temperature: 0.5
+        sample: false
+        """,
+    )
+    assert isinstance(component, SoftmaxPolicy)
+    options = component.options
+    assert options.alternatives == ("answer", "end")
+    assert options.prior == {"end": -2.0}
+    assert (options.text, options.state) == ((), ("facts",))
+    assert (options.temperature, options.sample) == (0.5, False)
