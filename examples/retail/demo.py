@@ -29,6 +29,11 @@ METRICS: Final[Mapping[str, Metric]] = {
 }
 """Figures of the comparison, by the reward's terms (`components.py`)."""
 
+TRY: Final[JsonObject] = {
+    "words": "You are Yusuf Rossi in zip 19122. You want to cancel order #W6247578, since you no longer need it."
+}
+"""An input to try the workflow with: a wish that no task holds."""
+
 _SURE: Final = 100.0
 """A logit that leaves nothing to chance."""
 

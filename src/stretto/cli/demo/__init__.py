@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
+import orjson
 import typer
 from rich.console import Group
 from rich.padding import Padding
@@ -89,7 +90,7 @@ def _tell(study: Study, figures: Figures, example: Example, workflow: Path, path
     show(Padding(Group(timeline(best, console), legend(best, console)), (0, 0, 0, 2)))
     kept = f"--store {shlex.quote(str(path))}"
     weights = shlex.quote(f"{example.POLICY}={study.training.checkpoint}")
-    asked = """'{"words": "I am Yusuf Rossi, zip 19122. Please cancel my order #W2378156."}'"""
+    asked = shlex.quote(orjson.dumps(example.TRY).decode())
     note(f"\nall runs are in {path}; type next:")
     for command in (
         f"stretto runs show {best.id} --io {kept}",

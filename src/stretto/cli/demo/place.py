@@ -12,6 +12,7 @@ from stretto.components.python.loading import importable
 from stretto.learn.evaluate import Metric
 from stretto.learn.tasks import Task
 from stretto.types.errors import MissingExtraError, UsageError
+from stretto.types.json import JsonObject
 from stretto.types.protocols import Component
 
 _PACKAGE: Final = Path(stretto.__file__).parent
@@ -29,6 +30,8 @@ class Example(Protocol):
     POLICY: str
     """The component that is trained."""
     METRICS: Mapping[str, Metric]
+    TRY: JsonObject
+    """An input to try the workflow with afterwards."""
 
     def tasks(self, split: str) -> list[Task]: ...
 
