@@ -47,7 +47,7 @@ def response_of(settings: OpenAiSettings, body: JsonObject, completion: Completi
     told = {
         "response_id": completion.id,
         "system_fingerprint": completion.system_fingerprint,
-        "tokens": tokens.doubt,
+        "tokens": tokens.doubt or _missing_ids(settings, tokens, usage),
         PARSED: doubt,
     }
     return Response(
@@ -130,6 +130,13 @@ def _alternatives(choice: Choice) -> list[Json]:
         ]
         for token in entries(choice)
     ]
+
+
+def _missing_ids(settings: OpenAiSettings, tokens: Tokens, usage: Usage) -> str:
+    """Servers that do not know the field leave it out in silence; whoever learns from the run must not."""
+    if not settings.token_ids or tokens.completion_ids is not None or not usage.output_tokens:
+        return ""
+    return "the server gave no token ids, though they were asked for"
 
 
 def _versions(choice: Choice, tokens: Tokens) -> tuple[tuple[str, int], ...]:

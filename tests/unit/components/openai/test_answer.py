@@ -234,6 +234,14 @@ def test_log_probabilities_that_do_not_match_the_ids_are_left_out_and_that_is_to
     )
 
 
+def test_ids_that_were_asked_for_and_not_given_are_missed() -> None:
+    answer = {**completion(), "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
+    missed = "the server gave no token ids, though they were asked for"
+    assert read(answer, token_ids=True).evidence == {"tokens": missed}
+    assert read(answer).evidence == {}
+    assert read(completion(""), token_ids=True).evidence == {}
+
+
 def test_the_version_of_the_weights_covers_all_tokens() -> None:
     meta = {"output_token_logprobs": [[-0.5, 5, "a"], [-0.1, 6, "b"]], "weight_version": "3"}
     assert read(completion(meta_info=meta)).model_calls[0].policy_versions == (("3", 2),)

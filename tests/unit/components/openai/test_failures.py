@@ -59,6 +59,7 @@ def test_a_status_says_what_it_means_and_whether_it_may_pass(status: int, code: 
         ("vllm/too_long", Code.INVALID_ARGUMENT, "maximum context length is 1024 tokens"),
         ("vllm/wrong_path", Code.NOT_FOUND, "Not Found; is base_url right? It ends in /v1 as a rule"),
         ("vllm/wrong_key", Code.UNAUTHENTICATED, "answered 401: Unauthorized"),
+        ("transformers/no_token_ids", Code.INVALID_ARGUMENT, "Unexpected fields in the request: {'return_token_ids'}"),
         ("llama_cpp/bad_type", Code.INVALID_ARGUMENT, "type must be number, but is string (invalid_request_error)"),
         ("llama_cpp/too_long", Code.INVALID_ARGUMENT, "exceeds the available context size (1024 tokens)"),
         ("llama_cpp/wrong_path", Code.NOT_FOUND, "File Not Found (not_found_error); is base_url right?"),
