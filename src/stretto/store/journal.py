@@ -22,7 +22,7 @@ class RunJournal(Refusable):
     written behind, at the next call.
     """
 
-    __slots__ = ("_durability", "_epoch", "_kept", "_run_id", "_store", "_tenant", "_writer")
+    __slots__ = ("__weakref__", "_durability", "_epoch", "_kept", "_run_id", "_store", "_tenant", "_writer", "ended")
 
     def __init__(
         self,
@@ -35,6 +35,8 @@ class RunJournal(Refusable):
         kept: Sequence[StepRecord] = (),
     ) -> None:
         self.refused = None
+        self.ended = False
+        """Whether it was asked to seal the run: whatever became of that, nothing more is written here."""
         self._store = store
         """Held so that it is not closed while runs are written; nothing else is asked of it."""
         self._writer = writer
@@ -74,6 +76,7 @@ class RunJournal(Refusable):
         """Keep the ended run; committed on return, except under ``none``, where only a full queue makes it wait."""
         if run.status is None:
             raise StoreError(f"run {run.id} has not ended; a run is sealed once it has a status")
+        self.ended = True
         write = self._begin()
         head = run_row(run, self._durability, "", self._epoch, 0, write.put)
         if self._durability is Durability.STEP:

@@ -14,6 +14,7 @@ from stretto.store.batch import Write
 from stretto.store.claim import claim, is_executing
 from stretto.store.delete import delete
 from stretto.store.exchange import Imported, export_to, import_from
+from stretto.store.executing import Executing
 from stretto.store.journal import RunJournal
 from stretto.store.owner import named, new_owner
 from stretto.store.reader import Reader
@@ -56,7 +57,8 @@ class Store:
     def __init__(self, path: str | Path, *, fsync: bool = False) -> None:
         """`fsync` makes each commit survive a power cut, not only a killed process."""
         self.path = Path(path)
-        self._writer = Writer(self.path, new_owner(), fsync=fsync)
+        self._executing = Executing()
+        self._writer = Writer(self.path, new_owner(), fsync=fsync, executing=self._executing.run_ids)
         self._reader = Reader(self.path)
         self._opened = False
         self._input_key = b""
@@ -68,6 +70,7 @@ class Store:
         """Begin a run's record; under ``step`` its acceptance is committed on return."""
         journal = RunJournal(self, self._writer, run, durability, epoch=1)
         if durability is Durability.STEP:
+            self._executing.begin(run.id, journal)
             await journal.accept(run)
         elif not self._opened:
             await self._writer.submit(Write(run.id, run.tenant, 0))  # a store that cannot be opened says so now
@@ -77,12 +80,16 @@ class Store:
     def claim(self, run_id: str, owner: str = "") -> Claim:
         """Take over an interrupted or parked run; `owner` is a name for whoever asks who holds it.
 
-        Raises UsageError when the run has ended or keeps no intents, StoreError when another process executes it.
+        Raises UsageError when the run has ended or keeps no intents, StoreError when it is being executed, by another
+        process or by this one.
         """
         run_id = self._resolve(run_id)
+        self._catch_up()
         holder = named(self._writer.owner, owner)
-        run, effects, epoch = self._writer.call(lambda connection: claim(connection, run_id, holder), lease=True)
-        journal = RunJournal(self, self._writer, run, Durability.STEP, epoch=epoch, kept=run.steps)
+        with self._executing.claim(run_id):
+            run, effects, epoch = self._writer.call(lambda connection: claim(connection, run_id, holder), lease=True)
+            journal = RunJournal(self, self._writer, run, Durability.STEP, epoch=epoch, kept=run.steps)
+            self._executing.begin(run_id, journal)
         return Claim(run=run, effects=effects, journal=journal, epoch=epoch)
 
     @property

@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import json
 import sqlite3
 import threading
 import time
@@ -45,9 +46,19 @@ class _Task:
 class Writer:
     """Queue and thread; starts with the first write, opens the file then."""
 
-    def __init__(self, path: Path, owner: str, *, fsync: bool, full_bytes: int = FULL_BYTES) -> None:
+    def __init__(
+        self,
+        path: Path,
+        owner: str,
+        *,
+        fsync: bool,
+        executing: Callable[[], Sequence[str]] = tuple,
+        full_bytes: int = FULL_BYTES,
+    ) -> None:
+        """`executing` tells the ids of unsealed runs that somebody in this process is at work on."""
         self.path = path
         self.owner = owner
+        self._executing = executing
         self.lost = 0
         """Runs and steps that were accepted for writing and could not be committed."""
         self.lost_unsaved = 0
@@ -147,14 +158,18 @@ class Writer:
 
     def _work(self) -> None:
         try:
-            while batch := self.inbox.take(self._between_naps):
-                self._in_hand = batch
-                self._process(batch)
+            while self._take():
+                self._process(self._in_hand)
                 self._in_hand = []
             if self._connection is not None and (self._leases > 0 or self.lost_unsaved):
-                self._set_leases(until_ns=0)
+                self._set_leases((), until_ns=0)
         finally:  # also when it dies of a bug: nobody may wait for it for ever
             self._abandon()
+
+    def _take(self) -> bool:
+        """Wait for work; False when there will be none. Nothing that is done is held on to meanwhile."""
+        self._in_hand = self.inbox.take(self._between_naps)
+        return bool(self._in_hand)
 
     def _process(self, batch: Sequence[Write | _Task]) -> None:
         writes: list[Write] = []
@@ -264,15 +279,19 @@ class Writer:
         return self._heartbeat() if self._leases > 0 else None
 
     def _renew_leases(self) -> None:
-        self._set_leases(until_ns=time.time_ns() + int(LEASE_S * 1e9))
+        self._set_leases(self._executing(), until_ns=time.time_ns() + int(LEASE_S * 1e9))
 
-    def _set_leases(self, *, until_ns: int) -> None:
-        """Failing is no harm: the next heartbeat tries again, and should the lease end, the fence still stands."""
+    def _set_leases(self, run_ids: Sequence[str], *, until_ns: int) -> None:
+        """Renew the leases of these runs and let go of all others that are this owner's.
+
+        Failing is no harm: the next heartbeat tries again, and should a lease end, the fence still stands.
+        """
         try:
             self._transact(
                 lambda connection: connection.execute(
-                    "UPDATE runs SET lease_until_ns = ?1 WHERE owner >= ?2 AND owner < ?2 || '0' AND status IS NULL",
-                    (until_ns, self.owner),  # with any name behind it: '0' follows '/'
+                    "UPDATE runs SET lease_until_ns = iif(id IN (SELECT value FROM json_each(?3)), ?1, 0)"
+                    " WHERE owner >= ?2 AND owner < ?2 || '0' AND status IS NULL",
+                    (until_ns, self.owner, json.dumps(run_ids)),  # with any name behind it: '0' follows '/'
                 )
             )
         except StoreError:

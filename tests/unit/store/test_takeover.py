@@ -121,11 +121,46 @@ async def test_a_run_that_another_process_executes_is_left_to_it(store: Store, o
     assert other.pending() == []
 
 
-async def test_the_owner_itself_may_claim_its_run(store: Store) -> None:
+async def test_a_process_may_claim_a_run_that_it_dropped(store: Store) -> None:
     run = an_open_run()
     await store.open(run, Durability.STEP)
     assert store.claim(run.id, "again").epoch == 2
     assert store.claim(run.id).epoch == 3
+
+
+async def test_a_process_does_not_take_a_run_over_from_itself(store: Store) -> None:
+    run = an_open_run()
+    journal = await store.open(run, Durability.STEP)
+    with pytest.raises(StoreError, match="is being executed by this very process") as caught:
+        store.claim(run.id)
+    assert caught.value.retryable
+    run.status, run.reason = RunStatus.PARKED, Reason.IN_DOUBT
+    await journal.seal(run)
+    claim = store.claim(run.id)
+    with pytest.raises(StoreError, match="is being executed by this very process"):
+        store.claim(run.id)
+    assert claim.epoch == 2
+
+
+async def test_of_many_threads_that_claim_a_run_one_gets_it(store: Store) -> None:
+    run = an_open_run()
+    await store.open(run, Durability.STEP)
+    outcomes = await asyncio.gather(*(asyncio.to_thread(store.claim, run.id) for _ in range(8)), return_exceptions=True)
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Claim"] + ["StoreError"] * 7
+
+
+async def test_a_run_whose_seal_failed_is_left_to_others_with_the_next_heartbeat(store: Store, other: Store) -> None:
+    run = an_open_run()
+    journal = await store.open(run, Durability.STEP)
+    store._writer.call(lambda connection: connection.execute("PRAGMA max_page_count = 1").fetchall())
+    run.status, run.output = RunStatus.OK, raw("x" * 100_000)
+    with pytest.raises(StoreError, match="the disk is full"):
+        await journal.seal(run)
+    store._writer.call(lambda connection: connection.execute("PRAGMA max_page_count = 1000000").fetchall())
+    assert other.pending() == []
+    beat(store)
+    assert [found.id for found in other.pending()] == [run.id]
+    assert other.claim(run.id).epoch == 2
 
 
 async def test_a_silent_owner_loses_its_lease(store: Store, other: Store) -> None:
@@ -135,16 +170,22 @@ async def test_a_silent_owner_loses_its_lease(store: Store, other: Store) -> Non
     assert [found.id for found in other.pending(later)] == [run.id]
 
 
-async def test_heartbeats_renew_the_lease_of_open_and_claimed_runs(store: Store, other: Store) -> None:
+async def test_heartbeats_renew_the_lease_of_open_and_claimed_runs(path: Path, store: Store, other: Store) -> None:
     run = an_open_run()
-    await store.open(run, Durability.STEP)
-    store.claim(run.id, "named")
+    first = await store.open(run, Durability.STEP)
+    claim = store.claim((await interrupted(path)), "named")
     expire_leases(other)
-    assert [found.id for found in other.pending()] == [run.id]
+    assert {found.id for found in other.pending()} == {run.id, claim.run.id}
+    beat(store)
+    assert other.pending() == []
+    del first
+
+
+def beat(store: Store) -> None:
+    """Let the store's next heartbeat come now."""
     store._writer._heartbeat._due = 0.0
     for _ in range(2):  # the writer looks at its clock in between
         store._writer.call(lambda _: None)
-    assert other.pending() == []
 
 
 async def test_a_killed_process_leaves_its_run_to_others_at_once(path: Path, store: Store) -> None:
