@@ -1,6 +1,8 @@
 import threading
 import time
 
+import pytest
+
 from stretto.store.inbox import BATCH_BYTES, Chore, Inbox, State
 
 
