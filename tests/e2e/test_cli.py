@@ -131,6 +131,29 @@ def test_ctrl_c_at_any_time_shows_no_traceback(folder: Path, after_s: float) -> 
     assert "Traceback" not in err
 
 
+def test_a_run_that_ends_all_the_same_is_told_as_it_ended(folder: Path) -> None:
+    (folder / "components.py").write_text(COMPONENTS.replace("await asyncio.sleep(60)", "import time; time.sleep(2)"))
+    process = begun(folder, "run", "slow.yaml", "--input", INPUT)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert re.fullmatch(r"stopped by Ctrl-C; the run: (ok|cancelled|failed \(error\)); look at it: stretto .*\n|"
+                        r"cancelled by Ctrl-C; look at the run: .*\n", err)  # fmt: skip
+
+
+def test_only_the_module_of_the_verb_is_imported(folder: Path) -> None:
+    program = (
+        "import sys; from stretto.cli.boundary import execute; execute(sys.argv[1:]);"
+        "print(*(name for name in sys.modules), file=sys.stderr)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program, "schema", "run"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    modules = set(told.stderr.split())
+    assert "stretto.cli.schema" in modules
+    assert not {"stretto.cli.run", "stretto.cli.train", "stretto.runtime.load", "numpy", "mcp"} & modules
+
+
 def test_a_killed_run_is_listed_as_interrupted_and_can_be_resumed(folder: Path) -> None:
     process = begun(folder, "run", "slow.yaml", "--input", INPUT)
     process.kill()

@@ -5,14 +5,16 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from stretto.cli.exits import Exit
+from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.outcome import tell_cancelled, tell_run
-from stretto.cli.terminal import stdout_for_results_only
+from stretto.cli.terminal import stdout_for_results_only, working
 from stretto.record.model import Run
 from stretto.runtime.load import load
 from stretto.runtime.workflow import Workflow
 from stretto.store.journal import RunJournal
 from stretto.store.sqlite import Store
 from stretto.types.enums import Durability
+from stretto.types.errors import UsageError
 
 Start = Callable[[Workflow], Awaitable[Run]]
 """Makes one run of a workflow that is open."""
@@ -35,15 +37,25 @@ def make_run(store: WatchedStore, file: Path, start: Start, *, given: Path | Non
     Ctrl-C cancels the components and lets the engine seal the run.
     """
     try:
-        with stdout_for_results_only():
+        with stdout_for_results_only(), working(f"running {file}"):
             made = asyncio.run(_made(load(file, store=store), start))
     except KeyboardInterrupt:
-        if not store.begun:
-            raise
-        store.flush()
-        return tell_cancelled(store.get(store.begun), given=given, as_json=as_json)
+        return _interrupted(store, given=given, as_json=as_json)
     tell_run(made, store.path, file, given=given, as_json=as_json)
     return Exit.OK if made.succeeded else Exit.FAILED
+
+
+def _interrupted(store: WatchedStore, *, given: Path | None, as_json: bool) -> int:
+    """Tell of the run that was begun, if any was."""
+    if not store.begun:
+        raise KeyboardInterrupt
+    store.flush()
+    try:
+        run = store.get(store.begun)
+    except UsageError:  # a second Ctrl-C came before a run that is kept at its end only was sealed
+        message = "stopped by Ctrl-C before the run could be sealed; nothing of it was kept"
+        return tell_interrupted(message, as_json=as_json, run=store.begun)
+    return tell_cancelled(run, given=given, as_json=as_json)
 
 
 async def _made(workflow: Workflow, start: Start) -> Run:

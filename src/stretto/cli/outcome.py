@@ -36,7 +36,11 @@ def tell_run(run: Run, path: Path, file: Path, *, given: Path | None, as_json: b
 
 def tell_cancelled(run: Run, *, given: Path | None, as_json: bool) -> int:
     """Say in one line what became of the run that Ctrl-C ended; returns the exit code."""
-    line = status_text(run.status, run.reason).append(" by Ctrl-C; look at the run: ")
+    line = status_text(run.status, run.reason)
+    if run.status is RunStatus.CANCELLED:
+        line.append(" by Ctrl-C; look at the run: ")
+    else:  # it came to its end all the same, a write is in doubt, or a second Ctrl-C came before it was sealed
+        line = Text("stopped by Ctrl-C; the run: ").append_text(line).append("; look at it: ")
     return tell_interrupted(line.append(_command("show", run, given), "bold"), as_json=as_json, run=run.id)
 
 

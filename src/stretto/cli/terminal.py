@@ -100,6 +100,17 @@ def stdout_for_results_only() -> Iterator[None]:
         os.close(kept)
 
 
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on a terminal that something goes on, and nothing elsewhere."""
+    console = notes()
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(printable(what), spinner="line"):
+        yield
+
+
 def is_unicode(console: Console) -> bool:
     """Whether the stream can show more than ASCII."""
     return console.encoding.lower().startswith("utf")
