@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from stretto.cli.demo.study import seed_of
 from stretto.store.sqlite import Store
 
 STRETTO = Path(sys.executable).with_name("stretto")
@@ -73,7 +74,7 @@ def test_all_runs_are_in_the_store_with_their_seeds_and_the_gold_is_shown_to_no_
         for side in SIDES:
             runs = list(store.runs(purpose=side))
             assert len(runs) == told[side]["runs"] + told[side]["without_gold_writes"]["tasks_right_runs"]
-            assert {run.seed for run in runs} == {1}
+            assert {run.seed for run in runs} == {seed_of(run.labels["task"], 1) for run in runs}
             assert {run.labels["split"] for run in runs} == {"test"}
         training = list(store.runs(purpose="train"))
         assert len(training) == 16

@@ -9,7 +9,7 @@ from stretto.cli.demo import telling_run
 from stretto.cli.demo.document import flat
 from stretto.cli.demo.figures import Figures, fold
 from stretto.cli.demo.place import PLACES, example_folder
-from stretto.cli.demo.study import QUICK, Size, Study
+from stretto.cli.demo.study import QUICK, Size, Study, seed_of
 from stretto.learn.evaluate import Metric
 from stretto.learn.imitate import ImitationReport
 from stretto.learn.samples import Recorded
@@ -110,3 +110,9 @@ def test_an_example_that_is_nowhere_is_told_with_the_places(tmp_path: Path) -> N
 def test_the_demo_trains_on_at_most_500_runs(size: Size) -> None:
     options = size.training
     assert options.updates * options.tasks_per_update * options.group_size <= 500
+
+
+def test_no_two_customers_draw_the_same_numbers() -> None:
+    seeds = {seed_of(task, number) for task in ("a", "b", "1") for number in (1, 2, 11)}
+    assert len(seeds) == 9
+    assert all(0 <= seed < 2**63 for seed in seeds)

@@ -1,6 +1,7 @@
 """The demo's course: serve, train, serve again, and the same customers under three baselines."""
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -118,12 +119,23 @@ class Course:
         return await self._rollouts.read(ids)
 
 
-def _requests(tasks: Sequence[Task], seeds: Sequence[int], arm: str) -> list[RolloutRequest]:
+def _requests(tasks: Sequence[Task], numbers: Sequence[int], arm: str) -> list[RolloutRequest]:
     return [
-        RolloutRequest(task=task, seed=seed, labels={**task.labels, "task": task.name, "purpose": arm})
+        RolloutRequest(
+            task=task, seed=seed_of(task.name, number), labels={**task.labels, "task": task.name, "purpose": arm}
+        )
         for task in tasks
-        for seed in seeds
+        for number in numbers
     ]
+
+
+def seed_of(task: str, number: int) -> int:
+    """A task's seeds: the same on every side, others for every task.
+
+    With one seed for all tasks, all would draw the same numbers, and a lucky draw would be lucky for all at once:
+    intervals over tasks would be too narrow. 63 bits, so that it is a JSON integer.
+    """
+    return int.from_bytes(blake2b(f"{task}/{number}".encode(), digest_size=8).digest(), "little") >> 1
 
 
 def _shown(item: Recorded, component: str) -> list[Shown]:
