@@ -13,6 +13,7 @@ What a block means follows from its language and its first line, both of which a
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -69,7 +70,7 @@ class Page:
     @property
     def links(self) -> list[str]:
         """Targets of all links in the prose."""
-        return [target for line in self.prose for target in _LINK.findall(re.sub(r"`[^`]*`", "", line))]
+        return _LINK.findall(re.sub(r"`[^`]*`", "", "\n".join(self.prose)))
 
     @property
     def anchors(self) -> set[str]:
@@ -89,16 +90,19 @@ def anchor_of(heading: str) -> str:
 
 
 def rows(page: Page, heading: str) -> dict[str, list[str]]:
-    """The table under a heading: the first cell, without its backticks, to the other cells."""
+    """The rows of all tables under a heading: the first cell, without its backticks, to the other cells."""
+    lines = [line for line in section(page, heading) if line.startswith("|")]
     found: dict[str, list[str]] = {}
-    for line in section(page, heading):
-        if not line.startswith("|") or set(line) <= set("|-: "):
+    for line, below in zip_longest(lines, lines[1:], fillvalue=""):
+        if _is_rule(line) or _is_rule(below):  # the line under a table's head, and the head
             continue
         cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         found[cells[0].strip("`")] = cells[1:]
-    if found:
-        found.pop(next(iter(found)))  # the table's own heading
     return found
+
+
+def _is_rule(line: str) -> bool:
+    return bool(line) and set(line) <= set("|-: ")
 
 
 def section(page: Page, heading: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from tests.docs.normal import ID, same
 from tests.docs.pages import ROOT, Block, Page
+from tests.docs.settings import Setting
 
 WIDTH: Final = "100"
 """Columns of the terminal whose output the pages show."""
@@ -54,19 +55,19 @@ class Outcome:
         return self.code == self.typed.exit and shows
 
 
-def play(page: Page, folder: Path, variables: Mapping[str, str]) -> Iterator[Outcome]:
+def play(page: Page, folder: Path, setting: Setting) -> Iterator[Outcome]:
     """Play a page in an empty folder, block after block.
 
     ``cd NAME`` moves all that follows. An id or digest that the page shows in an output stands in all that follows for
     the one that was really printed there.
     """
-    environment = _environment(folder, variables)
+    environment = _environment(folder, setting.variables)
     blocks = page.blocks
     here = folder
     ids: dict[str, str] = {}
     for block, after in zip_longest(blocks, blocks[1:]):
         if block.file:
-            _write(here / block.file, renamed(block.text, ids))
+            _write(here / block.file, replaced(renamed(block.text, ids), setting))
         elif block.language == "diff" and block.text.startswith("--- "):
             _change(here, renamed(block.text, ids), f"{page.name}:{block.line}")
         elif block.language == "console":
@@ -81,6 +82,13 @@ def play(page: Page, folder: Path, variables: Mapping[str, str]) -> Iterator[Out
         elif block.language == "python":
             typed = _script(block, after)
             yield _run([sys.executable, "-"], typed, here, environment, typed.what)
+
+
+def replaced(text: str, setting: Setting) -> str:
+    """The text as it can be played here."""
+    for shown, real in setting.replaced.items():
+        text = text.replace(shown, real)
+    return text
 
 
 def renamed(text: str, ids: Mapping[str, str]) -> str:

@@ -36,8 +36,8 @@ def main() -> int:
     left = 0
     for name in sys.argv[1:]:
         page = read_page(Path(name).resolve())
-        with tempfile.TemporaryDirectory() as folder, setting_of(page) as variables:
-            outcomes = list(play(page, Path(folder), variables))
+        with tempfile.TemporaryDirectory() as folder, setting_of(page) as setting:
+            outcomes = list(play(page, Path(folder), setting))
         page.path.write_text(refreshed(page, outcomes))
         for outcome in outcomes:
             typed = outcome.typed

@@ -1,13 +1,64 @@
-"""What the examples of some pages need around them, and the variables by which they find it."""
+"""What the examples of some pages need around them."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Final
 
-from tests.docs.pages import Page
+import orjson
+
+from tests.docs.pages import ROOT, Page
+
+VLLM_ANSWER: Final = ROOT / "tests" / "unit" / "components" / "openai" / "recorded" / "vllm" / "end.json"
+"""What a real server answered to the prompt of the page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What surrounds the examples of a page."""
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables of its commands."""
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    """Texts of the page, and what stands for them when it is played: an address that the test can have."""
 
 
 @contextmanager
-def setting_of(page: Page) -> Iterator[Mapping[str, str]]:
-    """The variables of a page's commands, valid inside the context."""
-    del page
-    yield {}
+def setting_of(page: Page) -> Iterator[Setting]:
+    """The setting of a page, valid inside the context."""
+    with ExitStack() as stack:
+        if page.name == "docs/how-to/openai.md":
+            base_url = stack.enter_context(_model_server())
+            yield Setting(variables={"MODEL_KEY": "secret"}, replaced={"http://127.0.0.1:8000/v1": base_url})
+        else:
+            yield Setting()
+
+
+@contextmanager
+def _model_server() -> Iterator[str]:
+    """A server that gives a recorded answer to every request; yields its base URL."""
+    answer = orjson.dumps(orjson.loads(VLLM_ANSWER.read_bytes())["body"])
+
+    class Recorded(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base names it so
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Recorded)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

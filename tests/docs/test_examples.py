@@ -21,8 +21,8 @@ PAGES = (
 @pytest.mark.parametrize("name", PAGES)
 def test_the_examples_of_a_page_do_what_it_says(name: str, tmp_path: Path) -> None:
     page = read_page(ROOT / name)
-    with setting_of(page) as variables:
-        for outcome in play(page, tmp_path, variables):
+    with setting_of(page) as setting:
+        for outcome in play(page, tmp_path, setting):
             assert outcome.as_written, _difference(name, outcome)
 
 

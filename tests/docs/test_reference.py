@@ -1,0 +1,175 @@
+"""The reference names everything there is, and nothing that there is not."""
+
+import inspect
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any, cast
+
+import pytest
+
+import stretto
+from stretto.components.codes import ComponentCode
+from stretto.components.declare import KINDS
+from stretto.components.mcp import McpServer, McpSession
+from stretto.components.mcp.declaration import RESET, SESSION
+from stretto.components.memory import RecencyMemory
+from stretto.components.openai import OpenAiModel
+from stretto.components.openai.declaration import PRICES
+from stretto.components.policy_options import PolicyOptions
+from stretto.engine.failure import NOTHING_HAPPENED
+from stretto.plan.codes import PlanCode
+from stretto.plan.expr.functions import FUNCTIONS, MACROS
+from stretto.plan.expr.problem import ExprCode
+from stretto.spec.codes import SpecCode
+from stretto.spec.contract import CONTRACT
+from stretto.spec.domain_keys import DOMAIN_RECORD
+from stretto.spec.fields import LONG_FORM
+from stretto.spec.records import Record
+from stretto.spec.resilience_keys import FALLBACK, RESILIENCE, RETRY
+from stretto.spec.shorthand import BASES
+from stretto.spec.sla_keys import ON_BREACH, SLA
+from stretto.spec.step_keys import REPEAT, STEP
+from stretto.spec.workflow_keys import BUDGET, WORKFLOW
+from stretto.types.errors import RETRYABLE_CODES, Code, StrettoError
+from stretto.types.json import JsonObject
+from tests.docs.pages import ROOT, Page, read_page, rows, section
+
+REFERENCE = ROOT / "docs" / "reference"
+
+WORKFLOW_FILE = read_page(REFERENCE / "workflow-file.md")
+CONTRACT_FILE = read_page(REFERENCE / "contract-file.md")
+EXPRESSIONS = read_page(REFERENCE / "expressions.md")
+ERRORS = read_page(REFERENCE / "errors.md")
+KINDS_PAGE = read_page(REFERENCE / "kinds.md")
+PYTHON = read_page(REFERENCE / "python.md")
+
+COLUMNS = 2
+"""Of a key's row beside the key: its meaning and an example."""
+
+TABLES: list[tuple[Page, str, Record[Any]]] = [
+    (WORKFLOW_FILE, "workflow", WORKFLOW),
+    (WORKFLOW_FILE, "budget", BUDGET),
+    (WORKFLOW_FILE, "step", STEP),
+    (WORKFLOW_FILE, "repeat", REPEAT),
+    (WORKFLOW_FILE, "resilience", RESILIENCE),
+    (WORKFLOW_FILE, "retry", RETRY),
+    (WORKFLOW_FILE, "fallback", FALLBACK),
+    (CONTRACT_FILE, "contract", CONTRACT),
+    (CONTRACT_FILE, "Types", LONG_FORM),
+    (CONTRACT_FILE, "sla", SLA),
+    (CONTRACT_FILE, "breach", ON_BREACH),
+    (CONTRACT_FILE, "domain", DOMAIN_RECORD),
+    *((KINDS_PAGE, kind.value, record) for kind, record in KINDS.items()),
+    *((KINDS_PAGE, key.name, cast("Record[Any]", key.shape)) for key in (SESSION, RESET, PRICES)),
+]
+"""Each mapping with fixed keys, and where its keys are documented."""
+
+
+@pytest.mark.parametrize(("page", "heading", "record"), TABLES, ids=[f"{page.path.stem}-{h}" for page, h, _ in TABLES])
+def test_every_key_of_a_file_is_documented_with_its_own_example(page: Page, heading: str, record: Record[Any]) -> None:
+    documented = {key: cells for key, cells in rows(page, heading).items() if len(cells) == COLUMNS}
+    assert set(documented) == set(record.keys)
+    for name, (meaning, example) in documented.items():
+        assert example.strip("`") == record.keys[name].example, f"the example of `{name}`"
+        assert meaning.startswith("required") is record.keys[name].required, f"whether `{name}` is required"
+
+
+def test_every_mapping_with_fixed_keys_is_in_the_list() -> None:
+    tops: tuple[Record[Any], ...] = (WORKFLOW, CONTRACT, *KINDS.values())
+    below: JsonObject = {}
+    for record in tops:
+        record.body(below)  # every record inside it puts itself among the definitions
+    listed = {record.name for _, _, record in TABLES}
+    assert {record.name for record in tops} | set(below) - {"type"} == listed
+
+
+def test_keys_and_kinds_of_later_versions_are_told() -> None:
+    told = " ".join(section(WORKFLOW_FILE, "Not in this version"))
+    for record in (WORKFLOW, STEP, RESILIENCE):
+        for key in record.later:
+            assert f"`{key}`" in told
+
+
+@pytest.mark.parametrize(
+    ("heading", "codes"),
+    [
+        ("Problems in a file", SpecCode),
+        ("Problems in a component", ComponentCode),
+        ("Problems in a workflow's data flow", PlanCode),
+        ("Problems in an expression", ExprCode),
+    ],
+)
+def test_every_problem_code_is_documented_with_its_remedy(heading: str, codes: type[StrEnum]) -> None:
+    documented = rows(ERRORS, heading)
+    assert list(documented) == [code.value for code in codes]
+    assert all(meaning and remedy for meaning, remedy in documented.values())
+
+
+def test_every_error_class_is_documented() -> None:
+    documented = rows(ERRORS, "Raised errors")
+    classes = {each.code: each for each in _tree(StrettoError)}
+    assert set(documented) == set(classes)
+    for code, (name, fault, _, remedy) in documented.items():
+        assert name.strip("`") == classes[code].__name__
+        assert fault == classes[code].fault.value
+        assert remedy
+
+
+def test_the_google_rpc_codes_say_what_the_engine_does() -> None:
+    documented = rows(ERRORS, "google.rpc codes")
+    assert list(documented) == [code.value for code in Code]
+    for code in Code:
+        _, retried, write = documented[code.value]
+        assert retried == ("yes" if code in RETRYABLE_CODES else "no")
+        assert write == ("did not happen" if code in NOTHING_HAPPENED else "is in doubt")
+
+
+def test_every_function_of_an_expression_is_documented() -> None:
+    told = " ".join(section(EXPRESSIONS, "What is accepted"))
+    missing = [name for name in (*FUNCTIONS, *MACROS) if f"`{name}`" not in told and f"{name}(" not in told]
+    assert not missing
+
+
+def test_every_type_of_the_shorthand_is_documented() -> None:
+    told = " ".join(section(CONTRACT_FILE, "Types"))
+    assert not [base for base in BASES if f"`{base}" not in told]
+
+
+def test_every_option_of_a_policy_is_documented() -> None:
+    documented = {*rows(KINDS_PAGE, "policy"), *rows(KINDS_PAGE, "policy in Python")}
+    assert documented == set(PolicyOptions.__struct_fields__)
+
+
+@pytest.mark.parametrize(
+    ("heading", "made"),
+    [("mcp", McpServer), ("session", McpSession), ("memory", RecencyMemory), ("openai", OpenAiModel)],
+)
+def test_what_a_kind_takes_in_python_is_what_it_takes_in_a_file(heading: str, made: Any) -> None:
+    taken = set(inspect.signature(made).parameters) - {"name"}
+    only_in_python = rows(KINDS_PAGE, "mcp in Python") if made is McpServer else {}
+    assert taken == {*rows(KINDS_PAGE, heading), *only_in_python}
+
+
+def test_every_name_of_the_public_door_is_documented() -> None:
+    documented = [name for line in PYTHON.prose for name in _named(line)]
+    assert [name for name in stretto.__all__ if name not in documented] == []
+    assert [name for name in documented if not hasattr(stretto, name)] == []
+
+
+def test_every_public_method_of_the_main_classes_is_documented() -> None:
+    for owner in (stretto.Workflow, stretto.Store, stretto.Context):
+        told = rows(PYTHON, f"stretto.{owner.__name__}")
+        public = {name for name, _ in inspect.getmembers(owner) if not name.startswith("_")}
+        public -= {"plan", "store"} if owner is stretto.Workflow else set()
+        assert {name.partition("(")[0].removeprefix("await ") for name in told} >= public, owner.__name__
+
+
+def _named(line: str) -> list[str]:
+    """The name that a heading is about: ``### stretto.load``."""
+    return [line.partition("stretto.")[2].strip("` ")] if line.startswith("#") and "stretto." in line else []
+
+
+def _tree(root: type[StrettoError]) -> Iterable[type[StrettoError]]:
+    yield root
+    for below in root.__subclasses__():
+        yield from _tree(below)
