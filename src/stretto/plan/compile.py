@@ -4,36 +4,34 @@ Walk: declare every step of a block (slots, names, types), compile each step aga
 by what is read. Bodies of loops and maps are blocks inside, with names of their own.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Final, Protocol, runtime_checkable
 
 import msgspec
-import orjson
 
+from stretto.plan.calls import Calls
 from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Reader, compile_mapping
+from stretto.plan.finding import Finder, SubWorkflows
 from stretto.plan.flow import Writers, block_of, declared_order
 from stretto.plan.model import (
     FIRST_FREE_SLOT,
     MEMORY,
-    NO_RETRY,
     RUN,
     AnyOp,
     Block,
     CallOp,
     Carry,
-    Fallback,
     Getter,
     LoopOp,
     MapOp,
     Plan,
-    Retry,
     SubOp,
 )
 from stretto.plan.names import Binding, Names, given_names
+from stretto.plan.outputs import OutputTypes
 from stretto.plan.valuetype import (
     BOOL,
     DYN,
@@ -42,23 +40,20 @@ from stretto.plan.valuetype import (
     Kind,
     Missing,
     ValueType,
-    array_of,
     at,
     from_schema,
     join,
-    mismatch,
     object_of,
     render,
 )
 from stretto.record.canonical import canonical
 from stretto.record.model import Manifest
 from stretto.spec.contract_model import RewardSpec
-from stretto.spec.model import AliasSpec, FallbackSpec, FieldMapping, OnItemError, RetrySpec, StepSpec, WorkflowSpec
+from stretto.spec.model import AliasSpec, FieldMapping, OnItemError, StepSpec, WorkflowSpec
 from stretto.spec.report import Report
 from stretto.spec.source import Located
 from stretto.spec.suggest import nearest
-from stretto.types.card import ANY_OBJECT, Card
-from stretto.types.enums import Scope
+from stretto.types.card import ANY_OBJECT
 from stretto.types.ids import Digest, digest_of
 from stretto.types.json import JsonObject, Schema
 from stretto.types.protocols import Catalog, Component
@@ -78,9 +73,6 @@ RUN_TYPE: Final = object_of(
 )
 """What `run.*` reads; `engine` fills it."""
 
-SubWorkflows = Callable[[Located[str]], Plan | None]
-"""Finds and compiles a sub-workflow; None after reporting why it cannot."""
-
 
 def compile_workflow(spec: WorkflowSpec, catalog: Catalog, report: Report, subworkflows: SubWorkflows) -> Plan:
     """Compile a workflow against a catalog. Raises SpecError with every problem found."""
@@ -94,13 +86,12 @@ class _Compiler:
 
     def __init__(self, spec: WorkflowSpec, catalog: Catalog, report: Report, subworkflows: SubWorkflows) -> None:
         self._spec = spec
-        self._catalog = catalog
         self._report = report
-        self._subworkflows = subworkflows
         self._reader = Reader(report)
+        self._finder = Finder(catalog, report, subworkflows)
+        self._outputs = OutputTypes(self._finder)
+        self._calls = Calls(self._reader, self._finder)
         self._slot_names = ["input", "memory", "resources", "run"]
-        self._components: dict[str, Component] = {}
-        self._subplans: dict[str, Plan] = {}
         self._reads: set[int] = set()
 
     def compile(self) -> Plan:
@@ -126,7 +117,7 @@ class _Compiler:
             body=body,
             slots=len(self._slot_names),
             slot_names=tuple(self._slot_names),
-            components=self._components,
+            components=self._calls.components,
             input_check=None if input_schema is None else Check(input_schema),
             input_schema=input_schema or ANY_OBJECT,
             output_check=None if output_schema is None else Check(output_schema),
@@ -165,7 +156,7 @@ class _Compiler:
         """Give a step its slot, and its output its names."""
         name = step.name.value
         slot = self._new_slot(f"steps.{name}")
-        kind = self._output_type(step)
+        kind = self._outputs.of(step)
         if step.condition is not None:
             kind = kind.or_null()
         names.bind(("steps", name), [Binding(slot=slot, type=kind, step=name)])
@@ -224,31 +215,6 @@ class _Compiler:
                 if bindings:
                     names.bind(tuple(merge.target.value.split(".")), bindings)
 
-    # types of outputs, known before a step is compiled
-
-    def _output_type(self, step: StepSpec) -> ValueType:
-        if step.repeat is not None:
-            last = {inner.name.value: self._output_type(inner).or_null() for inner in step.repeat.steps}
-            carry = {mapping.field.value: DYN for mapping in step.repeat.carry}
-            return object_of({"last": object_of(last), "rounds": INT, "done": BOOL, "carry": object_of(carry)})
-        if step.for_each is not None:
-            item = self._own_output_type(step)
-            if step.for_each.steps:
-                item = object_of({s.name.value: self._output_type(s).or_null() for s in step.for_each.steps})
-            if step.for_each.on_item_error is OnItemError.NULL:
-                item = item.or_null()
-            return object_of({"items": array_of(item)})
-        return self._own_output_type(step)
-
-    def _own_output_type(self, step: StepSpec) -> ValueType:
-        if step.component is not None:
-            component = self._catalog.find(step.component.value)
-            return DYN if component is None else from_schema(component.card.output)
-        if step.workflow is not None:
-            plan = self._subplan(step.workflow)
-            return DYN if plan is None else plan.output_type
-        return DYN
-
     # steps
 
     def _step(self, step: StepSpec, slot: int, names: Names) -> AnyOp | None:
@@ -269,84 +235,12 @@ class _Compiler:
     def _own(self, step: StepSpec, slot: int, names: Names) -> AnyOp | None:
         """The call or sub-workflow that a step, or each item of its map, makes."""
         if step.component is not None:
-            component = self._find(step.component)
-            return None if component is None else self._call(step, component, slot, names)
+            component = self._finder.component(step.component)
+            return None if component is None else self._calls.of_step(step, component, slot, names)
         if step.workflow is not None:
-            plan = self._subplan(step.workflow)
+            plan = self._finder.plan(step.workflow)
             return None if plan is None else self._sub(step, plan, slot, names)
         return None
-
-    def _call(self, step: StepSpec, component: Component, slot: int, names: Names) -> CallOp:
-        card = component.card
-        whose = f"component '{card.name}'"
-        mapped = compile_mapping(self._reader, step.input_mapping or (), names, card.input, step.name.span, whose)
-        resilience = step.resilience
-        plain = self._plain_call(component, step.name.value, slot)
-        return replace(
-            plain,
-            inputs=mapped.getters,
-            input_check=None if mapped.proven else plain.input_check,
-            reads=mapped.slots,
-            timeout_s=_seconds(resilience.timeout),
-            retry=_retry(resilience.retry),
-            fallback=self._fallback(resilience.fallback, card, mapped.type, slot),
-            share=step.share,
-        )
-
-    def _plain_call(self, component: Component, name: str, slot: int) -> CallOp:
-        """A call of a component with nothing mapped: checked in full at run time."""
-        card = component.card
-        self._components[card.name] = component
-        return CallOp(
-            name=name,
-            slot=slot,
-            component=component,
-            component_name=card.name,
-            inputs=(),
-            input_check=_check(card.input),
-            output_check=_check(card.output),
-            action_field=card.action_field,
-            effect=card.effect_of(""),
-            per_run=card.scope is Scope.RUN,
-            sees_reference=card.kind == "reward",
-            calls_others="call" in card.capabilities,
-        )
-
-    def _fallback(self, spec: FallbackSpec | None, card: Card, built: ValueType, slot: int) -> Fallback | None:
-        if spec is None:
-            return None
-        if spec.component is not None:
-            component = self._find(spec.component)
-            if component is None:
-                return None
-            self._check_stand_in(spec.component, component.card, card, built)
-            return Fallback(op=self._plain_call(component, "fallback", slot))
-        if spec.output is None:
-            return None
-        violations = Check(card.output).violations(spec.output.value)
-        for violation in violations:
-            self._report.add(
-                spec.output.span.problem(
-                    PlanCode.FALLBACK,
-                    f"this output cannot stand for the output of '{card.name}': {violation}",
-                    expected=f"a value of the output schema of '{card.name}'",
-                )
-            )
-        return Fallback(output=orjson.dumps(spec.output.value))
-
-    def _check_stand_in(self, place: Located[str], stand_in: Card, card: Card, built: ValueType) -> None:
-        """A fallback component is asked what the step was asked, and must answer in its form."""
-        asked = mismatch(built, from_schema(stand_in.input))
-        answered = mismatch(from_schema(stand_in.output), from_schema(card.output))
-        for what, reason in (("be asked the same", asked), ("answer in the same form", answered)):
-            if reason is not None:
-                self._report.add(
-                    place.span.problem(
-                        PlanCode.FALLBACK,
-                        f"'{stand_in.name}' cannot stand in for '{card.name}': it cannot {what}: {reason}",
-                        expected=f"a component with the schemas of '{card.name}'",
-                    )
-                )
 
     def _sub(self, step: StepSpec, plan: Plan, slot: int, names: Names) -> SubOp:
         mapped = compile_mapping(
@@ -432,7 +326,7 @@ class _Compiler:
         carried = _Carried({name: self._new_slot(f"carry.{name}") for name in starts})
         for name, carry_slot in carried.names.items():
             start = starts[name]
-            kind = DYN if start is None else join(start.type, self._written_type(repeat.steps, name, start.type))
+            kind = DYN if start is None else join(start.type, self._outputs.of_carry(repeat.steps, name, start.type))
             inner.bind(("carry", name), [Binding(slot=carry_slot, type=kind)])
         body = self._block(repeat.steps, inner, carried)
         until = None if repeat.until is None else self._reader.expression(repeat.until, inner, expect=BOOL)
@@ -463,18 +357,6 @@ class _Compiler:
             share=step.share,
         )
 
-    def _written_type(self, steps: Sequence[StepSpec], carry: str, start: ValueType) -> ValueType:
-        """The type that a loop's steps write to a carry; that of its start when no step does."""
-        for step in steps:
-            for alias in step.output_mapping:
-                if alias.target.value == f"carry.{carry}":
-                    kind = self._output_type(step)
-                    for part in alias.field.value.split("."):
-                        found = at(kind, part)
-                        kind = DYN if isinstance(found, Missing) else found
-                    return kind
-        return start
-
     # the workflow's ends
 
     def _output(self, names: Names, schema: Schema | None) -> tuple[tuple[tuple[str, Getter], ...], ValueType]:
@@ -492,7 +374,7 @@ class _Compiler:
 
     def _check_reward(self, weights: Sequence[RewardSpec]) -> None:
         """Hold the contract's terms against what the reward steps say that they give; some do not say."""
-        judges = [each for each in self._components.values() if each.card.kind == "reward"]
+        judges = [each for each in self._calls.components.values() if each.card.kind == "reward"]
         given = [judge.terms for judge in judges if isinstance(judge, NamesTerms) and judge.terms]
         if len(given) < len(judges):
             return
@@ -512,7 +394,7 @@ class _Compiler:
         place = self._spec.memory
         if place is None:
             return None
-        component = self._find(place)
+        component = self._finder.component(place)
         if component is not None and component.card.kind != "memory":
             self._report.add(
                 place.span.problem(
@@ -524,15 +406,15 @@ class _Compiler:
         return component
 
     def _memory_read(self, component: Component | None) -> CallOp | None:
-        return None if component is None else self._plain_call(component, "$memory", MEMORY)
+        return None if component is None else self._calls.plain(component, "$memory", MEMORY)
 
     def _nested(self) -> dict[str, CallOp]:
         """Calls that components may make themselves: every component of the catalog, if any of them calls others."""
-        if not any("call" in component.card.capabilities for component in self._components.values()):
+        if not any("call" in component.card.capabilities for component in self._calls.components.values()):
             return {}
-        found = {name: self._catalog.find(name) for name in self._catalog.names()}
+        found = {name: self._finder.catalog.find(name) for name in self._finder.catalog.names()}
         return {
-            name: self._plain_call(component, name, FIRST_FREE_SLOT)
+            name: self._calls.plain(component, name, FIRST_FREE_SLOT)
             for name, component in found.items()
             if component is not None
         }
@@ -541,16 +423,16 @@ class _Compiler:
         files = [self._spec.source.text]
         if self._spec.contract is not None:
             files.append(self._spec.contract.source.text)
-        files += [f"{name}@{plan.manifest_digest}" for name, plan in sorted(self._subplans.items())]
-        for plan in self._subplans.values():
-            self._components = {**plan.components, **self._components}
+        files += [f"{name}@{plan.manifest_digest}" for name, plan in sorted(self._finder.plans.items())]
+        for plan in self._finder.plans.values():
+            self._calls.components = {**plan.components, **self._calls.components}
         return Manifest(
             workflow=self._spec.name,
             version=self._spec.version,
             plan=Digest(digest_of("\0".join(files).encode())),
             components={
                 name: f"{component.card.version}@{component.card.digest}"
-                for name, component in sorted(self._components.items())
+                for name, component in sorted(self._calls.components.items())
             },
         )
 
@@ -559,43 +441,6 @@ class _Compiler:
     def _new_slot(self, name: str) -> int:
         self._slot_names.append(name)
         return len(self._slot_names) - 1
-
-    def _subplan(self, place: Located[str]) -> Plan | None:
-        if place.value not in self._subplans:
-            plan = self._subworkflows(place)
-            if plan is None:
-                return None
-            self._subplans[place.value] = plan
-        return self._subplans[place.value]
-
-    def _find(self, place: Located[str]) -> Component | None:
-        """The component that a step names; None after reporting that there is none."""
-        component = self._catalog.find(place.value)
-        if component is not None:
-            return component
-        name, _, version = place.value.partition("@")
-        other = self._catalog.find(name)
-        names = list(self._catalog.names())
-        if other is not None:
-            self._report.add(
-                place.span.problem(
-                    PlanCode.VERSION,
-                    f"component '{name}' is there in version {other.card.version}, not {version}",
-                    expected=f"{name}@{other.card.version}",
-                    suggestion=f"{name}@{other.card.version}",
-                )
-            )
-            return None
-        near = nearest(name, names)
-        self._report.add(
-            place.span.problem(
-                PlanCode.UNKNOWN_COMPONENT,
-                f"there is no component '{name}'",
-                expected=f"one of {', '.join(names)}" if names else "a component: none is declared",
-                suggestion=near or ("" if names else "components: components.py"),
-            )
-        )
-        return None
 
 
 @runtime_checkable
@@ -636,22 +481,3 @@ def _object_getter(parts: Sequence[tuple[str, int]]) -> Getter:
         return {name: frame[slot] for name, slot in parts}  # type: ignore[misc]  # slots hold JSON
 
     return get
-
-
-def _check(schema: Schema) -> Check | None:
-    return None if schema == ANY_OBJECT else Check(schema)
-
-
-def _seconds(duration: timedelta | None) -> float | None:
-    return None if duration is None else duration.total_seconds()
-
-
-def _retry(spec: RetrySpec | None) -> Retry:
-    if spec is None:
-        return NO_RETRY
-    return Retry(
-        max_attempts=spec.attempts,
-        base_s=spec.base.total_seconds(),
-        cap_s=spec.cap.total_seconds(),
-        codes=frozenset(spec.on),
-    )

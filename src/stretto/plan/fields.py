@@ -92,7 +92,7 @@ class Reader:
 
     def _note_doubts(self, text: Located[str], compiled: Expression) -> None:
         for part in compiled.dyn_parts:
-            self.note(text.part(part.offset, part.width), f"dyn: {part.why}", verbose=True)
+            self.note(text.part(part.offset, part.width), f"`{part.text}` is dyn: {part.why}", verbose=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

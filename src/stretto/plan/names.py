@@ -81,7 +81,7 @@ class Names:
         head = path[0]
         name = self._root.get(head) if isinstance(head, str) else None
         if name is None:
-            raise UnknownPath(path, 0, sorted(self._root), f"nothing here is called '{head}'")
+            raise UnknownPath(path, 0, sorted(self._root), self._no_root(str(head)))
         depth = 1
         while not name.writers and depth < len(path):
             part = path[depth]
@@ -91,6 +91,12 @@ class Names:
                 raise UnknownPath(path, depth, sorted(name.children), f"`{known}` has no '{part}'")
             name, depth = below, depth + 1
         return name, depth
+
+    def _no_root(self, head: str) -> str:
+        steps = self._root.get("steps")
+        if steps is not None and head in steps.children:
+            return f"'{head}' is a step: its output is read at `steps.{head}`"
+        return f"nothing here is called '{head}'"
 
 
 def given_names(input_type: ValueType, memory_type: ValueType, run_type: ValueType) -> Names:

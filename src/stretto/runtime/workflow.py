@@ -32,7 +32,7 @@ class Workflow:
         self._catalog = catalog
         self.store = store
         self.plan = compiler(catalog)
-        self._engine = Engine(store, input_key=store.input_key)
+        self._engine: Engine | None = None
         self._opened: list[Opens] = []
         self._opening: asyncio.Lock | None = None
         self._is_open = False
@@ -85,8 +85,8 @@ class Workflow:
 
     async def run_request(self, request: RunRequest) -> Run:
         """Run once, with everything that a run can be asked for."""
-        await self.open()
-        return await self._engine.run(self.plan, request)
+        engine = await self._ready()
+        return await engine.run(self.plan, request)
 
     def run_sync(self, run_input: Mapping[str, object], **options: Any) -> Run:
         """`run` for code that is not async; takes the same options.
@@ -112,19 +112,22 @@ class Workflow:
             raise UsageError(f"concurrency is {concurrency}; it must be 1 or more")
         todo = [request if isinstance(request, RunRequest) else RunRequest(input=request) for request in requests]
         self._check_inputs(todo)
-        await self.open()
+        engine = await self._ready()
         runs: list[Run | None] = [None] * len(todo)
         left = iter(enumerate(todo))
 
         async def work() -> None:
             for index, request in left:
-                run = runs[index] = await self._engine.run(self.plan, request)
+                run = runs[index] = await engine.run(self.plan, request)
                 if on_run is not None:
                     on_run(run)
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(concurrency, len(todo))):
-                group.create_task(work())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(concurrency, len(todo))):
+                    group.create_task(work())
+        except BaseExceptionGroup as broken:  # the first says what a single run would have
+            raise broken.exceptions[0] from None
         return [run for run in runs if run is not None]
 
     # resume and replay
@@ -137,10 +140,10 @@ class Workflow:
         """
         found = await asyncio.to_thread(self.store.get, run_id)
         hold_to_manifest(found, self.plan.manifest)
-        await self.open()
+        engine = await self._ready()
         claim = await asyncio.to_thread(self.store.claim, found.id, owner)
         history = History.resume(claim.run, {effect.path: effect for effect in claim.effects})
-        return await self._engine.resume(self.plan, claim.run, history, claim.journal)
+        return await engine.resume(self.plan, claim.run, history, claim.journal)
 
     async def replay(
         self,
@@ -151,7 +154,7 @@ class Workflow:
         dry_run: bool = False,
     ) -> Run:
         """Run a recorded run again under a change: this workflow's versions, another input, or given step outputs."""
-        await self.open()
+        engine = await self._ready()
         request = RunRequest(
             input=decoded(run.input) if run_input is None else run_input,
             labels={**run.labels, "purpose": "replay"},
@@ -160,7 +163,7 @@ class Workflow:
             reference=decoded(run.reference),
             resources=decoded(run.resources) or {},
         )
-        return await self._engine.replay(self.plan, run, request, outputs=outputs or {}, dry_run=dry_run)
+        return await engine.replay(self.plan, run, request, outputs=outputs or {}, dry_run=dry_run)
 
     # life
 
@@ -174,6 +177,13 @@ class Workflow:
             if not self._is_open:
                 await self._open_components()
                 self._is_open = True
+
+    async def _ready(self) -> Engine:
+        """The engine, with everything open that it needs. The store's file is made here, not when a workflow loads."""
+        await self.open()
+        if self._engine is None:
+            self._engine = Engine(self.store, input_key=await asyncio.to_thread(lambda: self.store.input_key))
+        return self._engine
 
     async def _open_components(self) -> None:
         for component in self.plan.components.values():

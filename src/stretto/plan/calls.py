@@ -1,0 +1,122 @@
+"""Compile a call: a component, what it is asked, how long and how often, and what answers when it fails."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import orjson
+
+from stretto.plan.check import Check
+from stretto.plan.codes import PlanCode
+from stretto.plan.fields import Reader, compile_mapping
+from stretto.plan.finding import Finder
+from stretto.plan.model import NO_RETRY, CallOp, Fallback, Retry
+from stretto.plan.names import Names
+from stretto.plan.valuetype import ValueType, from_schema, mismatch
+from stretto.spec.model import FallbackSpec, RetrySpec, StepSpec
+from stretto.spec.source import Located
+from stretto.types.card import ANY_OBJECT, Card
+from stretto.types.enums import Scope
+from stretto.types.json import Schema
+from stretto.types.protocols import Component
+
+
+class Calls:
+    """Compiles the calls of one workflow and remembers the components that they reach."""
+
+    def __init__(self, reader: Reader, finder: Finder) -> None:
+        self.components: dict[str, Component] = {}
+        """By the name that the record uses."""
+        self._reader = reader
+        self._finder = finder
+
+    def of_step(self, step: StepSpec, component: Component, slot: int, names: Names) -> CallOp:
+        """The call that a step makes."""
+        card = component.card
+        whose = f"component '{card.name}'"
+        mapped = compile_mapping(self._reader, step.input_mapping or (), names, card.input, step.name.span, whose)
+        resilience = step.resilience
+        plain = self.plain(component, step.name.value, slot)
+        return replace(
+            plain,
+            inputs=mapped.getters,
+            input_check=None if mapped.proven else plain.input_check,
+            reads=mapped.slots,
+            timeout_s=_seconds(resilience.timeout),
+            retry=_retry(resilience.retry),
+            fallback=self._fallback(resilience.fallback, card, mapped.type, slot),
+            share=step.share,
+        )
+
+    def plain(self, component: Component, name: str, slot: int) -> CallOp:
+        """A call of a component with nothing mapped: checked in full at run time."""
+        card = component.card
+        self.components[card.name] = component
+        return CallOp(
+            name=name,
+            slot=slot,
+            component=component,
+            component_name=card.name,
+            inputs=(),
+            input_check=_check(card.input),
+            output_check=_check(card.output),
+            action_field=card.action_field,
+            effect=card.effect_of(""),
+            per_run=card.scope is Scope.RUN,
+            sees_reference=card.kind == "reward",
+            calls_others="call" in card.capabilities,
+        )
+
+    def _fallback(self, spec: FallbackSpec | None, card: Card, built: ValueType, slot: int) -> Fallback | None:
+        if spec is None:
+            return None
+        if spec.component is not None:
+            component = self._finder.component(spec.component)
+            if component is None:
+                return None
+            self._check_stand_in(spec.component, component.card, card, built)
+            return Fallback(op=self.plain(component, "fallback", slot))
+        if spec.output is None:
+            return None
+        violations = Check(card.output).violations(spec.output.value)
+        for violation in violations:
+            self._reader.report.add(
+                spec.output.span.problem(
+                    PlanCode.FALLBACK,
+                    f"this output cannot stand for the output of '{card.name}': {violation}",
+                    expected=f"a value of the output schema of '{card.name}'",
+                )
+            )
+        return Fallback(output=orjson.dumps(spec.output.value))
+
+    def _check_stand_in(self, place: Located[str], stand_in: Card, card: Card, built: ValueType) -> None:
+        """A fallback component is asked what the step was asked, and must answer in its form."""
+        asked = mismatch(built, from_schema(stand_in.input))
+        answered = mismatch(from_schema(stand_in.output), from_schema(card.output))
+        for what, reason in (("be asked the same", asked), ("answer in the same form", answered)):
+            if reason is not None:
+                self._reader.report.add(
+                    place.span.problem(
+                        PlanCode.FALLBACK,
+                        f"'{stand_in.name}' cannot stand in for '{card.name}': it cannot {what}: {reason}",
+                        expected=f"a component with the schemas of '{card.name}'",
+                    )
+                )
+
+
+def _check(schema: Schema) -> Check | None:
+    return None if schema == ANY_OBJECT else Check(schema)
+
+
+def _seconds(duration: timedelta | None) -> float | None:
+    return None if duration is None else duration.total_seconds()
+
+
+def _retry(spec: RetrySpec | None) -> Retry:
+    if spec is None:
+        return NO_RETRY
+    return Retry(
+        max_attempts=spec.attempts,
+        base_s=spec.base.total_seconds(),
+        cap_s=spec.cap.total_seconds(),
+        codes=frozenset(spec.on),
+    )

@@ -1,0 +1,62 @@
+"""Find what steps name: components of the catalog, and other workflows."""
+
+from collections.abc import Callable
+
+from stretto.plan.codes import PlanCode
+from stretto.plan.model import Plan
+from stretto.spec.report import Report
+from stretto.spec.source import Located
+from stretto.spec.suggest import nearest
+from stretto.types.protocols import Catalog, Component
+
+SubWorkflows = Callable[[Located[str]], Plan | None]
+"""Finds and compiles a sub-workflow; None after reporting why it cannot."""
+
+
+class Finder:
+    """Looks names up for one compilation; what is not there is reported where it is named."""
+
+    def __init__(self, catalog: Catalog, report: Report, subworkflows: SubWorkflows) -> None:
+        self.catalog = catalog
+        self.plans: dict[str, Plan] = {}
+        """Sub-workflows found so far, by the name that steps use."""
+        self._report = report
+        self._subworkflows = subworkflows
+
+    def plan(self, place: Located[str]) -> Plan | None:
+        """The sub-workflow that a step names; None after reporting why there is none."""
+        if place.value not in self.plans:
+            plan = self._subworkflows(place)
+            if plan is None:
+                return None
+            self.plans[place.value] = plan
+        return self.plans[place.value]
+
+    def component(self, place: Located[str]) -> Component | None:
+        """The component that a step names; None after reporting that there is none."""
+        component = self.catalog.find(place.value)
+        if component is not None:
+            return component
+        name, _, version = place.value.partition("@")
+        other = self.catalog.find(name)
+        names = list(self.catalog.names())
+        if other is not None:
+            self._report.add(
+                place.span.problem(
+                    PlanCode.VERSION,
+                    f"component '{name}' is there in version {other.card.version}, not {version}",
+                    expected=f"{name}@{other.card.version}",
+                    suggestion=f"{name}@{other.card.version}",
+                )
+            )
+            return None
+        near = nearest(name, names)
+        self._report.add(
+            place.span.problem(
+                PlanCode.UNKNOWN_COMPONENT,
+                f"there is no component '{name}'",
+                expected=f"one of {', '.join(names)}" if names else "a component: none is declared",
+                suggestion=near or ("" if names else "components: components.py"),
+            )
+        )
+        return None
