@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from stretto.components.mcp import McpServer, McpSession
     from stretto.components.memory import RecencyMemory
+    from stretto.components.openai import OpenAiModel
     from stretto.components.policy import SoftmaxPolicy
     from stretto.components.python import Context, component
     from stretto.components.reward import CompositeReward, reward
@@ -44,6 +45,7 @@ _HOMES = {
     "McpServer": "stretto.components.mcp",
     "McpSession": "stretto.components.mcp",
     "ModelCall": "stretto.types.learning",
+    "OpenAiModel": "stretto.components.openai",
     "RecencyMemory": "stretto.components.memory",
     "Request": "stretto.types.messages",
     "Response": "stretto.types.messages",
@@ -77,6 +79,7 @@ __all__ = [
     "McpServer",
     "McpSession",
     "ModelCall",
+    "OpenAiModel",
     "RecencyMemory",
     "Request",
     "Response",
