@@ -1,6 +1,7 @@
 """`stretto train`: a policy made better by the workflow's own runs."""
 
 import asyncio
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from stretto.cli.help import VerbCommand
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.options import AsJson, StorePath, WorkflowFile
 from stretto.cli.task_file import read_tasks
-from stretto.cli.terminal import note, notes, print_json, show, stdout_for_results_only
+from stretto.cli.terminal import notes, print_json, results, show, stdout_for_results_only
 from stretto.cli.values import read_json_pairs
 from stretto.cli.words import count_text, number_text
 from stretto.components.policy import SoftmaxPolicy
@@ -79,7 +80,7 @@ def train(
                 f"stopped by Ctrl-C after update {training.updates}; --resume goes on with the training in {place}"
             )
             return tell_interrupted(message, as_json=as_json)
-    _tell(result, policy.name, as_json=as_json)
+    _tell(result, file, policy.name, as_json=as_json)
     return Exit.OK
 
 
@@ -124,7 +125,7 @@ class _Training:
         left_out = ", ".join(f"{count} {reason.value.replace('_', ' ')}" for reason, count in report.excluded.items())
         self._bar.console.print(
             f"update {report.update:>3} of {self._options.updates}  reward {report.reward_mean:7.4f}  "
-            f"entropy {report.entropy:6.4f}  {count_text(report.runs, 'run')}, "
+            f"entropy {report.entropy:6.4f}  KL to the start {report.kl_start:6.4f}  {count_text(report.runs, 'run')}, "
             f"{count_text(report.decisions, 'decision')}{f'  left out: {left_out}' if left_out else ''}",
             soft_wrap=True,
         )
@@ -166,7 +167,7 @@ def _policy(workflow: Workflow, name: str | None) -> SoftmaxPolicy:
     raise UsageError(f"workflow '{workflow.name}': {what}; {there}")
 
 
-def _tell(result: TrainResult, component: str, *, as_json: bool) -> None:
+def _tell(result: TrainResult, file: Path, component: str, *, as_json: bool) -> None:
     reports = result.reports
     if as_json:
         updates = [msgspec.to_builtins(report) for report in reports]
@@ -175,5 +176,7 @@ def _tell(result: TrainResult, component: str, *, as_json: bool) -> None:
     runs = sum(report.runs for report in reports)
     before, after = (number_text(report.reward_mean) for report in (reports[0], reports[-1]))
     show(f"reward {before} in the first update, {after} in the last; {count_text(runs, 'run')} learnt from")
-    show(f"weights: {result.checkpoint}")
-    note(f"serve them: give the policy '{component}' checkpoint=\"{result.checkpoint}\"")
+    results().print(f"weights: {result.checkpoint}", soft_wrap=True)  # a path that is cut cannot be copied
+    weights = shlex.quote(f"{component}={result.checkpoint}")
+    notes().print(f"serve them: stretto run {shlex.quote(str(file))} --checkpoint {weights}", soft_wrap=True)
+    note(f"for good: give the policy '{component}' checkpoint=\"{result.checkpoint}\"", soft_wrap=True)

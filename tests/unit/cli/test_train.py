@@ -37,7 +37,8 @@ def test_the_reward_rises_and_the_weights_are_kept(cli: Cli, desk: Path) -> None
 def test_each_update_is_told_on_stderr_and_what_to_do_with_the_weights(cli: Cli, desk: Path) -> None:
     told = cli("train", "workflow.yaml", "--tasks", "tasks.jsonl", "--set", "updates=2", "--set", "tasks_per_update=6")
     assert told.err.count("\nupdate ") + told.err.startswith("update ") == 2
-    assert "serve them: give the policy 'planner' checkpoint=" in told.err
+    assert "serve them: stretto run workflow.yaml --checkpoint planner=" in told.err
+    assert "for good: give the policy 'planner' checkpoint=" in told.err
     assert told.out.startswith("reward ")
 
 

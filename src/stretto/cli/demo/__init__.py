@@ -24,7 +24,7 @@ from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.options import AsJson
-from stretto.cli.terminal import note, print_json, results, show, stdout_for_results_only
+from stretto.cli.terminal import note, notes, print_json, results, show, stdout_for_results_only
 from stretto.cli.timeline import legend, timeline
 from stretto.learn.evaluate import terms_of
 from stretto.learn.samples import Recorded
@@ -97,7 +97,7 @@ def _tell(study: Study, figures: Figures, example: Example, workflow: Path, path
         f"stretto runs list --purpose after {kept}",
         f"stretto run {shlex.quote(str(workflow))} --input {asked} --checkpoint {weights} {kept}",
     ):
-        note(Text(f"  {command}", "bold"))
+        notes().print(Text(f"  {command}", "bold"), soft_wrap=True)  # what is cut cannot be copied
 
 
 def telling_run(study: Study, has_writes: Callable[[str], bool]) -> Run:
