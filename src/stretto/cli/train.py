@@ -179,4 +179,4 @@ def _tell(result: TrainResult, file: Path, component: str, *, as_json: bool) -> 
     results().print(f"weights: {result.checkpoint}", soft_wrap=True)  # a path that is cut cannot be copied
     weights = shlex.quote(f"{component}={result.checkpoint}")
     notes().print(f"serve them: stretto run {shlex.quote(str(file))} --checkpoint {weights}", soft_wrap=True)
-    note(f"for good: give the policy '{component}' checkpoint=\"{result.checkpoint}\"", soft_wrap=True)
+    notes().print(f"for good: give the policy '{component}' checkpoint=\"{result.checkpoint}\"", soft_wrap=True)
