@@ -11,6 +11,7 @@ from stretto.plan.model import Plan
 from stretto.record.model import Run, decoded
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.store.sqlite import Store
+from stretto.types.budget import BudgetSpec
 from stretto.types.errors import InputError, UsageError
 from stretto.types.json import Json
 from stretto.types.protocols import Component, Opens
@@ -66,6 +67,8 @@ class Workflow:
         reference: Json = None,
         memory: dict[str, Json] | None = None,
         resources: dict[str, Json] | None = None,
+        budget: BudgetSpec | None = None,
+        baggage: Mapping[str, str] | None = None,
     ) -> Run:
         """Run once; returns the sealed run, whatever became of it.
 
@@ -80,6 +83,8 @@ class Workflow:
             reference=reference,
             memory=memory,
             resources=resources or {},
+            budget=budget,
+            baggage=baggage or {},
         )
         return await self.run_request(request)
 
