@@ -1,5 +1,6 @@
 """Every example of the documentation runs, and prints what the page says."""
 
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,12 @@ def test_the_examples_of_a_page_do_what_it_says(name: str, tmp_path: Path) -> No
 
 def _difference(name: str, outcome: Outcome) -> str:
     typed = outcome.typed
-    said = "\n".join(normal(typed.expected))
-    return (
-        f"{name}:{typed.line}: {typed.what}\n"
-        f"exit {outcome.code}, expected {typed.exit}\n--- the page says\n{said}\n--- it prints\n{outcome.printed}\n"
-        f"if the output is right: python -m tests.docs.refresh {name}"
+    lines = unified_diff(normal(typed.expected), normal(outcome.printed), "the page says", "it prints", lineterm="")
+    exits = "" if outcome.code == typed.exit else f"\nit exits with {outcome.code}, and the page says {typed.exit}"
+    return "\n".join(
+        [
+            f"{name}:{typed.line}: {typed.what}{exits}",
+            *lines,
+            f"if the output is right: python -m tests.docs.refresh {name}",
+        ]
     )
