@@ -19,6 +19,7 @@ PAGES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_the_examples_of_a_page_do_what_it_says(name: str, tmp_path: Path) -> None:
     page = read_page(ROOT / name)
