@@ -23,7 +23,10 @@ _BACK: Final = re.compile(r"\bback to (?:the|your|my) original")
 _ABOUT: Final = re.compile(r"\baddress|\bship|\bsent\b|\bplace\b|\bmove|\bhome\b")
 _TO: Final = re.compile(r"\b(?:to|match) (?:be )?")
 _DEFAULT: Final = re.compile(r"^(?:the |your |my )?(?:\w+ )?(?:default|profile|user|home)\b")
-_SAME_AS: Final = re.compile(r"same (?:\w+ )?as (?:that of |in |the |your )*(?:order )?(#w\d{7})")
+_SAME_AS: Final = re.compile(
+    r"\b(?:as|to|match|from|with) (?:(?:be|the|your|same|address|one|that|as|of|in|for|on|used|other) )*"
+    r"(?:order )?(#w\d{7})"
+)
 _SENT_TO: Final = re.compile(r"\b(?:sent|shipped|delivered) to (?:this|the|that|there|your)\b")
 _SUITE: Final = re.compile(r"(?:suite|apt|apartment|unit|#) ?\w+")
 

@@ -13,7 +13,10 @@ from resolving.matching import meant
 from resolving.resolution import Basis, call, missing, tried
 from stretto.types.json import JsonObject
 
-_CANCEL_ID: Final = re.compile(r"\bcancel\w*\b[^.;]{0,40}?(#?w\d{7})")
+_CANCEL_CLAUSE: Final = re.compile(
+    r"\bcancel(?:l?ing|l?ed)?\b((?:(?!\b(?:exchang|modif|chang|return|keep)).)*?)(?=$|[.;]\s|\n)"
+)
+_LAST_SENTENCE: Final = re.compile(r".*(?:[.;]\s|\n)", re.DOTALL)
 _CANCEL_ORDER: Final = re.compile(
     r"\bcancel(?:l?ing)? (?:the |your |that |this |an |whole |entire |pending )*order\b|\bcancel it\b"
 )
@@ -43,7 +46,7 @@ def _cancellable(brief: Brief, facts: Facts) -> Iterator[tuple[str, Basis, int]]
     The shop cancels whole orders only: one item of several counts as asked for when the words agree to that.
     """
     pending = {i: o for i, o in facts["orders"].items() if o["status"] == "pending"}
-    named = {i: m.start() for m in _CANCEL_ID.finditer(brief.text) for i in order_ids(m.group(1))}
+    named = _named(brief)
     yield from ((i, Basis.STATED, named[i]) for i in pending if i in named)
     whole = [m.start() for m in _CANCEL_ORDER.finditer(brief.text)]
     for hit in meant(brief, facts, SURE[Intent.CANCEL], "pending"):
@@ -59,6 +62,15 @@ def _cancellable(brief: Brief, facts: Facts) -> Iterator[tuple[str, Basis, int]]
                 yield order_id, _if_unchangeable(brief, facts, order_id), at
     yield from ((i, Basis.GUESSED, 0) for i in pending if i in brief.order_ids)
     yield from ((hit.order_id, Basis.GUESSED, hit.mention.start) for hit in meant(brief, facts, ANY, "pending"))
+
+
+def _named(brief: Brief) -> dict[str, int]:
+    """Orders that the words ask by id to cancel, and where."""
+    return {
+        order_id: verb.start()
+        for verb in _CANCEL_CLAUSE.finditer(brief.text)
+        for order_id in order_ids(verb.group(1)) or order_ids(_LAST_SENTENCE.sub("", brief.text[: verb.start()]))
+    }
 
 
 def _if_unchangeable(brief: Brief, facts: Facts, order_id: str) -> Basis:

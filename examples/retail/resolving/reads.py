@@ -90,8 +90,12 @@ def get_item(brief: Brief, facts: Facts) -> JsonObject:
     return missing("no unknown item id in the words")
 
 
-def list_products(_brief: Brief, facts: Facts) -> JsonObject:
-    return missing("the catalogue is known") if facts["catalogue"] else call({})
+def list_products(brief: Brief, facts: Facts) -> JsonObject:
+    if facts["catalogue"]:
+        return missing("the catalogue is known")
+    ordered = {item["name"] for order in facts["orders"].values() for item in order["items"]}
+    sought = [m for m in brief.mentions if m.products and not m.products & ordered]
+    return call({}, Basis.GUESSED) if sought else missing("every product named is in an order that is known")
 
 
 def calculate(_brief: Brief, facts: Facts) -> JsonObject:

@@ -92,12 +92,17 @@ def _wanted(words: str, item: Item, keys: Values) -> dict[str, list[str]]:
         more_or_less = relative(hard, key, item["options"][key], values)
         told = more_or_less or without_parts(_adjacent(hard, key, values) or told_values(hard, key, values))
         if told:
-            wanted[key] = told
+            wanted[key] = _but_now(told, item["options"][key])
         elif _unheld(hard, values):
             wanted[key] = [NONE_SUCH]
         elif _same_option(key).search(hard):
             wanted[key] = [item["options"][key]]
     return _unshared(hard, wanted, keys)
+
+
+def _but_now(told: list[str], now: str) -> list[str]:
+    """Of several values, those that the item does not have: the words told where it comes from."""
+    return [value for value in told if value != now] or told
 
 
 def _unheld(words: str, values: list[str]) -> bool:

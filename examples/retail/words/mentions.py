@@ -80,6 +80,7 @@ _VERBS: Final[tuple[tuple[Intent, str], ...]] = (
 _VERB: Final = re.compile("|".join(f"(?P<{intent}>\\b(?:{pattern}))" for intent, pattern in _VERBS))
 _EVERYTHING: Final = re.compile(
     r"\b(?:everything(?: else)?|all (?:the |your |of your |of the )?(?:\w+ )?(?:items|things|orders?)\b(?! address)"
+    r"|(?<=return )(?:the |your |my )?orders?(?= |$|\.)"
     r"|(?:pending )?order items?|its (?:items?|(?=color))|the rest|(?:whole|entire) order)\b"
 )
 _EXCEPT: Final = re.compile(r"\b(?:except(?: for)?|but not|other than|apart from|besides|everything but)\b")
@@ -102,6 +103,9 @@ _COMPANION: Final = re.compile(r"\b(?:with|goes with) (?:the|your|a) $")
 _PENDING: Final = re.compile(r"\bpending\b|\b(?:just|recently) (?:ordered|placed)\b")
 _DELIVERED: Final = re.compile(r"\b(?:received|delivered|arrived)\b")
 _INTO: Final = re.compile(r"\b(?:to|for|into|with) (?:a|an|another)\b[^,.;]*$")
+_BECOMES: Final = re.compile(
+    r"\s*(\([^)]*\)|(?:that|which|you)\b(?:(?!\b(?:want|need|like)\b)[^.,;]){1,60}?)\s*\b(?:to|for|into)\b"
+)
 _CONNECTIVES: Final = frozenset({"", "and", "or", "the", "your"})
 _WHICH: Final = re.compile(r"\bwhich (?:of the )?(?:\w+ )?$")
 
@@ -244,6 +248,10 @@ def _mention(low: str, events: list[_Event], index: int, literals: Sequence[tupl
         have, wish = f"{have} {after}", ""
     elif _INTO.search(before):  # "exchange it for a red lamp" describes what it should become
         have, wish = "", f"{have} ; {after}"
+    else:
+        described = _BECOMES.match(after)
+        if described:  # "the bottle (750ml) for one of 1000ml" describes it first as it is
+            have, wish = f"{have} {described.group(1)}", after[described.end(1) :]
     wish, otherwise = _split_condition(wish)
     return Mention(
         products=event.products,
