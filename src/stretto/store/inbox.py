@@ -64,6 +64,8 @@ class Inbox(Generic[_Item]):
         self._room = threading.Condition(self._lock)
         self._returned = threading.Condition(self._lock)
         self._borrowed = False
+        self._called = False
+        """The writer was woken for its chore: nobody borrows until it came."""
         self._queue: deque[_Item] = deque()
         self._awaited = False
         """Something in the queue is awaited."""
@@ -110,6 +112,7 @@ class Inbox(Generic[_Item]):
         while True:
             with self._lock:
                 self._returned.wait_for(lambda: not self._borrowed)
+                self._called = False
                 if self._queue and (self._awaited or napped or self.closed):
                     return self._cut()
                 if self.closed:
@@ -124,7 +127,11 @@ class Inbox(Generic[_Item]):
             napped = not self._listen(again_s if asleep else LAG_S)
 
     def wake(self) -> None:
-        """Have the chore done soon."""
+        """Have the chore done before anything more is borrowed."""
+        with self._lock:
+            if self._called:
+                return
+            self._called = True
         self._bell.put(None)
 
     def borrow(self) -> list[_Item] | None:
@@ -133,7 +140,7 @@ class Inbox(Generic[_Item]):
         Whoever gets a list does the work, and then gives back.
         """
         with self._lock:
-            if self.state is State.BUSY or self._borrowed or self.closed or self._awaited:
+            if self.state is State.BUSY or self._borrowed or self._called or self.closed or self._awaited:
                 return None
             self._borrowed = True
             batch = list(self._queue)

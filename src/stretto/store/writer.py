@@ -20,9 +20,12 @@ from stretto.types.errors import StoreError
 
 _T = TypeVar("_T")
 
-_CHECKPOINT_TRANSACTIONS: Final = 1000
-"""Between two checkpoints: about 12 MB of log. A checkpoint waits for the disk, so only the writer's thread makes
-one, when it is between tasks."""
+_CHECKPOINT_BYTES: Final = 16 << 20
+"""Of the log, about, between two checkpoints. A checkpoint waits for the disk, so only the writer's thread makes one,
+when it has committed what it had in hand."""
+
+_TRANSACTION_BYTES: Final = 20_000
+"""What a transaction adds to the log beside its documents: a few pages of tables and indexes."""
 
 _PASSING: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
 """Failures after which the connection is as good as before."""
@@ -73,8 +76,8 @@ class Writer:
         self._leases = 0
         """Unsealed runs of this owner that another process may be waiting for."""
         self._heartbeat = Chore(HEARTBEAT_S, self._renew_leases)
-        self._unchecked = 0
-        """Transactions since the log was last copied into the file."""
+        self._logged = 0
+        """Bytes, about, that the log has grown by since it was last copied into the file."""
 
     # any thread
 
@@ -136,7 +139,7 @@ class Writer:
             done = self._connection is not None and self._commit_at_once(self._connection, batch, write)
         finally:
             self.inbox.give_back([] if done else batch)
-        if self._unchecked >= _CHECKPOINT_TRANSACTIONS:
+        if self._logged >= _CHECKPOINT_BYTES:
             self.inbox.wake()
         return done
 
@@ -151,7 +154,7 @@ class Writer:
         finally:
             connection.execute(f"PRAGMA busy_timeout = {int(LOCK_WAIT_S * 1000)}")
         self._leases += sum(each.leases for each in writes)
-        self._unchecked += 1
+        self._logged += _TRANSACTION_BYTES + sum(each.size for each in writes)
         return True
 
     # the writer's thread
@@ -160,6 +163,7 @@ class Writer:
         try:
             while self._take():
                 self._process(self._in_hand)
+                self._checkpoint()
                 self._in_hand = []
             if self._connection is not None and (self._leases > 0 or self.lost_unsaved):
                 self._set_leases((), until_ns=0)
@@ -198,6 +202,7 @@ class Writer:
             self._settle(writes, error)
         else:
             self._leases += sum(write.leases for write in writes)
+            self._logged += sum(write.size for write in writes)
             self._settle(writes, None)
 
     def _perform(self, task: _Task) -> None:
@@ -223,7 +228,7 @@ class Writer:
                 self._disconnect()
             raise store_error(error, self.path) from error
         self.lost_unsaved = 0
-        self._unchecked += 1
+        self._logged += _TRANSACTION_BYTES
         return result
 
     def _between_begin_and_commit(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T]) -> _T:
@@ -272,11 +277,16 @@ class Writer:
     # leases
 
     def _between_naps(self) -> float | None:
-        if self._unchecked >= _CHECKPOINT_TRANSACTIONS and self._connection is not None:
-            with suppress(sqlite3.Error):  # a reader or another writer is in its way: next time
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            self._unchecked = 0
+        self._checkpoint()
         return self._heartbeat() if self._leases > 0 else None
+
+    def _checkpoint(self) -> None:
+        """Copy the log into the file when it has grown; it is then written from its start again."""
+        if self._logged < _CHECKPOINT_BYTES or self._connection is None:
+            return
+        with suppress(sqlite3.Error):  # a reader or another writer is in its way: next time
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        self._logged = 0
 
     def _renew_leases(self) -> None:
         self._set_leases(self._executing(), until_ns=time.time_ns() + int(LEASE_S * 1e9))

@@ -234,3 +234,9 @@ async def test_a_large_effect_reads_back(store: Store) -> None:
     effect.receipt, effect.received_at_ns = raw({"text": "y" * 9000}), 9
     await journal.receipt(effect)
     assert store.effects(run.id) == [effect]
+
+
+async def test_the_log_is_copied_into_the_file_before_it_grows_large(store: Store, path: Path) -> None:
+    for _ in range(500):
+        await record(store, a_run(output=raw("x" * 100_000)), Durability.RUN)
+    assert path.with_name(f"{path.name}-wal").stat().st_size < 40_000_000
