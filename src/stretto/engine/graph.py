@@ -246,6 +246,8 @@ async def _run_loop(state: RunState, op: LoopOp, frame: Frame, path: StepPath, l
         own[op.round_slot] = rounds
         await run_block(state, op.body, own, f"{path}[{rounds}]/", lane)
         carried = _carry_on(state, op, own, carried, path)
+        for carry, value in zip(op.carries, carried, strict=True):
+            own[carry.slot] = value  # `until` asks about what the round came to
         done = _is_done(state, op, own, path)
     output: JsonObject = {
         "last": {name: own[slot] for name, slot in op.results},

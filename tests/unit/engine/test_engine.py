@@ -401,6 +401,10 @@ class TestLoop:
         assert decoded(result.output)["loop"]["rounds"] == 2
         assert [record.path for record in result.steps] == ["loop[1]/add", "loop[2]/add", "loop"]
 
+    def test_its_condition_sees_what_the_round_carried_on(self) -> None:
+        result = run(linear(self.loop(until=lambda frame: frame[S + 1] == 2)), {"n": 0}, output={"loop": read(S)})
+        assert decoded(result.output)["loop"]["rounds"] == 2
+
 
 class TestWrites:
     def write(self, *outcomes: object, **card: Any) -> Probe:
