@@ -4,7 +4,7 @@ Walk: declare every step of a block (slots, names, types), compile each step aga
 by what is read. Bodies of loops and maps are blocks inside, with names of their own.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Protocol, runtime_checkable
 
@@ -15,7 +15,7 @@ from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Reader, compile_mapping
 from stretto.plan.finding import Finder, SubWorkflows
-from stretto.plan.flow import Writers, block_of, declared_order
+from stretto.plan.flow import Writers, block_of, declared_order, may_write
 from stretto.plan.model import (
     FIRST_FREE_SLOT,
     MEMORY,
@@ -48,12 +48,14 @@ from stretto.plan.valuetype import (
 )
 from stretto.record.canonical import canonical
 from stretto.record.model import Manifest
-from stretto.spec.contract_model import RewardSpec
-from stretto.spec.model import AliasSpec, FieldMapping, OnItemError, StepSpec, WorkflowSpec
+from stretto.spec.codes import SpecCode
+from stretto.spec.contract_model import ContractSpec, RewardSpec
+from stretto.spec.model import AliasSpec, FieldMapping, OnItemError, ResilienceSpec, StepSpec, WorkflowSpec
 from stretto.spec.report import Report
 from stretto.spec.source import Located
 from stretto.spec.suggest import nearest
 from stretto.types.card import ANY_OBJECT
+from stretto.types.enums import Durability
 from stretto.types.ids import Digest, digest_of
 from stretto.types.json import JsonObject, Schema
 from stretto.types.protocols import Catalog, Component
@@ -108,6 +110,8 @@ class _Compiler:
         output, output_type = self._output(names, output_schema)
         if contract is not None:
             self._check_reward(contract.reward)
+            self._check_promises(contract)
+        self._note_unsafe_writes(body)
         manifest = self._manifest()
         return Plan(
             name=spec.name,
@@ -220,6 +224,15 @@ class _Compiler:
     def _step(self, step: StepSpec, slot: int, names: Names) -> AnyOp | None:
         """Compile one step; None when it cannot be, after reporting why."""
         guard = None if step.condition is None else self._reader.condition(step.condition, names)
+        if step.component is None and step.resilience != ResilienceSpec():
+            self._report.add(
+                step.name.span.problem(
+                    SpecCode.NO_EFFECT,
+                    f"`resilience` has no effect on step '{step.name.value}', which calls no component itself",
+                    expected="`resilience` on steps with a component",
+                    suggestion="move it to the steps inside",
+                )
+            )
         op: AnyOp | None
         if step.repeat is not None:
             op = self._loop(step, slot, names)
@@ -390,6 +403,35 @@ class _Compiler:
                     )
                 )
 
+    def _check_promises(self, contract: ContractSpec) -> None:
+        """Promises must be about steps that are there; say of those that nothing enforces yet that it is so."""
+        known = {"workflow", *_names_of(self._spec.steps)}
+        for promise in contract.sla:
+            target = promise.target
+            if target.value not in known:
+                self._report.add(
+                    target.span.problem(
+                        PlanCode.UNKNOWN_STEP,
+                        f"the sla of '{target.value}' is about no step of this workflow",
+                        expected=f"workflow, or one of {', '.join(sorted(known - {'workflow'}))}",
+                        suggestion=nearest(target.value, known) or "",
+                    )
+                )
+        unenforced = "is checked and kept; nothing enforces it in this version"
+        for promise in contract.sla[:1]:
+            self._reader.note(promise.target.span, f"`sla` {unenforced}")
+        for domain in contract.semantics[:1]:
+            self._reader.note(domain.name.span, f"`semantics` {unenforced}")
+
+    def _note_unsafe_writes(self, body: Block) -> None:
+        """Without intents on disk, nobody can settle a write in doubt once the process has ended."""
+        if self._spec.durability is not Durability.STEP and any(may_write(op) for op in body.ops):
+            self._reader.note(
+                self._spec.steps[0].name.span,
+                f"this workflow writes under durability '{self._spec.durability}': a write in doubt parks the run for "
+                "good. With `durability: step` it can be resumed",
+            )
+
     def _memory(self) -> Component | None:
         place = self._spec.memory
         if place is None:
@@ -449,6 +491,14 @@ class NamesTerms(Protocol):
 
     @property
     def terms(self) -> Collection[str]: ...
+
+
+def _names_of(steps: Sequence[StepSpec]) -> Iterator[str]:
+    """Names of steps, those inside loops and maps too."""
+    for step in steps:
+        yield step.name.value
+        inner = step.repeat.steps if step.repeat is not None else ()
+        yield from _names_of((*inner, *(step.for_each.steps if step.for_each is not None else ())))
 
 
 class _Carried:
