@@ -83,28 +83,31 @@ def score(calls: Sequence[Call], gold: Sequence[Action]) -> Score:
     """
     writes = tuple(action for action in gold if is_write(action.tool))
     perfect = _perfect(tuple(key_of(write) for write in writes))
-    left = list(perfect.answers)
-    accepted = [call.action for call in calls if call.ok and is_write(call.action.tool)]
-    right = wrong = 0
-    for call in calls:
-        if call.action.tool == TRANSFER:
-            wrong += all(action.tool != TRANSFER for action in gold)
-        if not is_write(call.action.tool):
-            continue
-        made = (key_of(call.action), call.ok)
-        if made in left:
-            left.remove(made)
-            right += 1
-        elif call.ok:
-            wrong += 1
+    made = [call for call in calls if is_write(call.action.tool)]
+    accepted = [call.action for call in made if call.ok]
+    right = _right(made, perfect)
+    handed_over = any(call.action.tool == TRANSFER for call in calls)
+    unasked = handed_over and all(action.tool != TRANSFER for action in gold)
     return Score(
         gold=len(writes),
-        right=right,
-        wrong=wrong,
+        right=sum(right),
+        wrong=sum(call.ok and not fits for call, fits in zip(made, right, strict=True)) + unasked,
         calls=len(calls),
         failed=sum(not call.ok for call in calls),
         database=_after(accepted).same(perfect.shop, touched([*accepted, *writes])),
     )
+
+
+def _right(made: Sequence[Call], perfect: "_Perfect") -> list[bool]:
+    """Which of the writes are gold ones, each of them counted once."""
+    left = list(perfect.answers)
+    right = []
+    for call in made:
+        answer = (key_of(call.action), call.ok)
+        right.append(answer in left)
+        if answer in left:
+            left.remove(answer)
+    return right
 
 
 def key_of(action: Action) -> str:

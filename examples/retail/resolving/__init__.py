@@ -1,0 +1,1 @@
+"""From the words and the facts to a tool's arguments."""

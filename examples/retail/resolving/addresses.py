@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from facts import Facts
 from words.brief import Brief
+from words.events import SENTENCE
 from words.lexicon import CITY_NAMES, CITY_STATES, STATES
-from words.mentions import SENTENCE
 
 Address = dict[str, str]
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from facts import Facts
 from words.brief import Brief
-from words.mentions import Intent, order_ids
+from words.events import Intent, order_ids
 
 from resolving.items import ANY, SURE, pairs
 from resolving.matching import meant
@@ -26,6 +26,7 @@ _NOT_NEEDED: Final = re.compile(r"\bno longer need")
 
 
 def cancel(brief: Brief, facts: Facts) -> JsonObject:
+    """The next pending order that the words ask to cancel, with the reason given for it."""
     for order_id, basis, at in _cancellable(brief, facts):
         arguments: JsonObject = {"order_id": order_id, "reason": _reason(brief.text, at)}
         if facts["orders"][order_id]["status"] == "pending" and not tried(facts, "cancel_pending_order", arguments):

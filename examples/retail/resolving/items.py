@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from facts import Facts
 from words.brief import Brief
-from words.mentions import Intent
+from words.events import Intent
 
 from resolving.matching import Found, meant
 from resolving.payments import for_difference, for_refund, stated
@@ -36,10 +36,12 @@ def wanted(brief: Brief, facts: Facts, intent: Intent, status: str) -> tuple[dic
 
 
 def methods(facts: Facts) -> dict[str, Any]:
+    """The customer's payment methods, as far as known."""
     return facts["user"]["payment_methods"] if facts["user"] else {}
 
 
 def return_items(brief: Brief, facts: Facts) -> JsonObject:
+    """The next delivered order with things to return, all of them at once, and where the refund goes."""
     by_order, basis = wanted(brief, facts, Intent.RETURN, "delivered")
     for order_id, hits in by_order.items():
         order = facts["orders"][order_id]
@@ -54,6 +56,8 @@ def return_items(brief: Brief, facts: Facts) -> JsonObject:
 
 
 def change_items(tool: str, status: str) -> Resolver:
+    """The resolver of a tool that changes items of an order in this status: `exchange` or `modify`."""
+
     def resolver(brief: Brief, facts: Facts) -> JsonObject:
         by_order, basis = wanted(brief, facts, Intent.CHANGE, status)
         reason = f"no {status} order known holds a thing to change"

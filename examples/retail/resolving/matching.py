@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from facts import Facts
 from words.brief import Brief
-from words.mentions import Intent, Mention
+from words.events import Intent
+from words.mentions import Mention
 from words.values import told_values
 
 Item = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from facts import Facts
 from words.brief import Brief
-from words.mentions import SENTENCE, order_ids
+from words.events import SENTENCE, order_ids
 
 from resolving.addresses import addresses_meant, cities, differs
 from resolving.items import methods
@@ -26,6 +26,7 @@ _PAYMENT: Final = re.compile(r"\b(?:chang|modif|switch|updat)\w*\b[^.;]{0,40}\bp
 
 
 def order_address(brief: Brief, facts: Facts) -> JsonObject:
+    """The next pending order that is to go elsewhere, and where."""
     moves = [sentence for sentence in SENTENCE.split(brief.text) if _MOVES.search(sentence)]
     if not moves:
         return missing("the words speak of no address")
@@ -77,6 +78,7 @@ def _by_city(moves: Sequence[str], pending: Mapping[str, Any]) -> list[str]:
 
 
 def user_address(brief: Brief, facts: Facts) -> JsonObject:
+    """Where the customer lives from now on."""
     if not facts["user"]:
         return missing("the profile is not known yet")
     if not _MOVES.search(brief.text):
@@ -89,6 +91,7 @@ def user_address(brief: Brief, facts: Facts) -> JsonObject:
 
 
 def order_payment(brief: Brief, facts: Facts) -> JsonObject:
+    """The next pending order that another method is to pay, and which."""
     pending = {i: o for i, o in facts["orders"].items() if o["status"].startswith("pending") and o["payments"] == 1}
     own = methods(facts)
     kinds = stated(brief.text)

@@ -2,7 +2,8 @@
 
 from facts import Facts
 from words.brief import Brief
-from words.mentions import Intent, Mention
+from words.events import Intent
+from words.mentions import Mention
 from world import SOOTHE
 
 from resolving.resolution import Basis, call, missing, tried
@@ -13,6 +14,7 @@ MAX_SUMMARY_CHARS = 200
 
 
 def find_by_email(brief: Brief, facts: Facts) -> JsonObject:
+    """The next e-mail address that was not tried."""
     if facts["user_id"]:
         return missing("the customer is known already")
     for email in brief.emails:
@@ -22,6 +24,7 @@ def find_by_email(brief: Brief, facts: Facts) -> JsonObject:
 
 
 def find_by_name(brief: Brief, facts: Facts) -> JsonObject:
+    """The next name and zip code that were not tried."""
     if facts["user_id"]:
         return missing("the customer is known already")
     for first, last in brief.names:
@@ -33,6 +36,7 @@ def find_by_name(brief: Brief, facts: Facts) -> JsonObject:
 
 
 def get_user(_brief: Brief, facts: Facts) -> JsonObject:
+    """The profile of the customer who was found."""
     if not facts["user_id"]:
         return missing("the customer is not known yet")
     if facts["user"]:
@@ -41,6 +45,7 @@ def get_user(_brief: Brief, facts: Facts) -> JsonObject:
 
 
 def get_order(brief: Brief, facts: Facts) -> JsonObject:
+    """The next unknown order: those named first, then those of the profile."""
     for order_id in (*brief.order_ids, *(facts["user"] or {"orders": []})["orders"]):
         if order_id not in facts["orders"] and not tried(facts, "get_order_details", {"order_id": order_id}):
             needed = order_id in brief.order_ids or _seeks_orders(brief, facts)
@@ -65,6 +70,7 @@ def _is_placed(mention: Mention, facts: Facts) -> bool:
 
 
 def get_product(brief: Brief, facts: Facts) -> JsonObject:
+    """The next unknown product of a known order: those to be changed first, then those named."""
     changing = [m for m in brief.mentions if m.intent is Intent.CHANGE]
     wanted = {product for m in changing for product in m.products}
     everything = any(not m.products for m in changing)
@@ -84,6 +90,7 @@ def get_product(brief: Brief, facts: Facts) -> JsonObject:
 
 
 def get_item(brief: Brief, facts: Facts) -> JsonObject:
+    """The next unknown item that the words name by its number."""
     for item_id in brief.item_ids:
         if item_id not in facts["items"] and not tried(facts, "get_item_details", {"item_id": item_id}):
             return call({"item_id": item_id})
@@ -91,6 +98,7 @@ def get_item(brief: Brief, facts: Facts) -> JsonObject:
 
 
 def list_products(brief: Brief, facts: Facts) -> JsonObject:
+    """The catalogue, while something named is in no known order."""
     if facts["catalogue"]:
         return missing("the catalogue is known")
     ordered = {item["name"] for order in facts["orders"].values() for item in order["items"]}
@@ -115,14 +123,17 @@ def calculate(_brief: Brief, facts: Facts) -> JsonObject:
 
 
 def soothe(_brief: Brief, facts: Facts) -> JsonObject:
+    """A soothing reply: once, and again after something went wrong."""
     if facts["calls"].get(SOOTHE, 0) > len(facts["failed"]):
         return missing("nothing has gone wrong since the customer was last soothed")
     return call({})
 
 
 def end(_brief: Brief, _facts: Facts) -> JsonObject:
+    """The end, which is always possible."""
     return call({})
 
 
 def transfer(brief: Brief, _facts: Facts) -> JsonObject:
+    """What a human agent is told: the beginning of what the customer said."""
     return call({"summary": brief.text[:MAX_SUMMARY_CHARS]})

@@ -1,0 +1,1 @@
+"""What the customer's words say."""

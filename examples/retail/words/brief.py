@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from words.events import order_ids
 from words.lexicon import NUMBER_WORDS
-from words.mentions import Mention, cut_literals, mentions, merged, order_ids
+from words.literals import cut_literals
+from words.mentions import Mention, mentions
+from words.merging import merged
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

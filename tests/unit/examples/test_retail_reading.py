@@ -4,7 +4,7 @@ import pytest
 from resolving.addresses import written
 from resolving.payments import stated
 from words.brief import read
-from words.mentions import Intent
+from words.events import Intent
 from words.values import told_values
 
 
