@@ -24,6 +24,10 @@ _CHECKPOINT_BYTES: Final = 16 << 20
 """Of the log, about, between two checkpoints. A checkpoint waits for the disk, so only the writer's thread makes one,
 when it has committed what it had in hand."""
 
+_CROWD_S: Final = 0.05
+"""How long after a commit that several waited for the next is left to the writer: long enough for a wave of runs to
+come round, short enough that a lone run soon has its way again."""
+
 _TRANSACTION_BYTES: Final = 20_000
 """What a transaction adds to the log beside its documents: a few pages of tables and indexes."""
 
@@ -76,6 +80,8 @@ class Writer:
         self._leases = 0
         """Unsealed runs of this owner that another process may be waiting for."""
         self._heartbeat = Chore(HEARTBEAT_S, self._renew_leases)
+        self._crowded_until = 0.0
+        """Until when several runs are taken to wait at once, as they lately did."""
         self._logged = 0
         """Bytes, about, that the log has grown by since it was last copied into the file."""
 
@@ -87,7 +93,7 @@ class Writer:
 
     async def submit(self, write: Write) -> None:
         """Write, and return when it is committed; raises StoreError when it cannot be."""
-        if self._leases <= 1 and self._commit_here(write):
+        if self._leases <= 1 and time.monotonic() > self._crowded_until and self._commit_here(write):
             return
         write.waiter = asyncio.get_running_loop().create_future()
         self._put(write, awaited=True)
@@ -257,6 +263,8 @@ class Writer:
                     self.lost += write.records
                     self.lost_unsaved += write.records
         for loop, outcomes in by_loop.items():
+            if len(outcomes) > 1:
+                self._crowded_until = time.monotonic() + _CROWD_S
             _tell(loop, outcomes)
 
     def _abandon(self) -> None:
