@@ -23,6 +23,7 @@ from stretto.plan.expr.problem import ExprCode
 from stretto.spec.codes import SpecCode
 from stretto.spec.contract import CONTRACT
 from stretto.spec.domain_keys import DOMAIN_RECORD
+from stretto.spec.estimate_keys import ESTIMATE
 from stretto.spec.fields import LONG_FORM
 from stretto.spec.records import Record
 from stretto.spec.resilience_keys import FALLBACK, RESILIENCE, RETRY
@@ -54,6 +55,7 @@ TABLES: list[tuple[Page, str, Record[Any]]] = [
     (WORKFLOW_FILE, "resilience", RESILIENCE),
     (WORKFLOW_FILE, "retry", RETRY),
     (WORKFLOW_FILE, "fallback", FALLBACK),
+    (WORKFLOW_FILE, "estimate", ESTIMATE),
     (CONTRACT_FILE, "contract", CONTRACT),
     (CONTRACT_FILE, "Types", LONG_FORM),
     (CONTRACT_FILE, "sla", SLA),

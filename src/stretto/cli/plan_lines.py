@@ -29,7 +29,7 @@ class StepLine(msgspec.Struct, frozen=True, kw_only=True):
     effect: Effect | None
     """None when it depends on the action, or when the step calls nothing itself."""
     rules: tuple[str, ...]
-    """Condition, bounds and resilience, in words."""
+    """Condition, bounds, resilience and estimate, in words."""
 
     @property
     def name(self) -> str:
@@ -153,13 +153,17 @@ def _rules(op: AnyOp) -> Iterator[str]:
         yield f"at most {op.share:.0%} of the budget"
     call = _sole_call(op) if isinstance(op, MapOp) else op
     if isinstance(call, CallOp):
-        yield from _resilience(call)
+        yield from _call_rules(call)
 
 
-def _resilience(op: CallOp) -> Iterator[str]:
+def _call_rules(op: CallOp) -> Iterator[str]:
     if op.timeout_s is not None:
         yield f"timeout {seconds(op.timeout_s)}"
     if op.retry.max_attempts > 1:
         yield f"{op.retry.max_attempts} attempts"
+    if op.estimate_tokens:
+        yield f"about {op.estimate_tokens:,} tokens"
+    if op.estimate_cost:
+        yield f"about {op.estimate_cost:g} in cost"
     if op.fallback is not None:
         yield f"else {op.fallback.op.component_name if op.fallback.op else 'a fixed output'}"

@@ -44,6 +44,8 @@ class Calls:
             timeout_s=_seconds(resilience.timeout),
             retry=_retry(resilience.retry),
             fallback=self._fallback(resilience.fallback, card, mapped.type, slot),
+            estimate_tokens=step.estimate.tokens,
+            estimate_cost=step.estimate.cost,
             share=step.share,
         )
 

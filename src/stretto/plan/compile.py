@@ -50,7 +50,15 @@ from stretto.record.canonical import canonical
 from stretto.record.model import Manifest
 from stretto.spec.codes import SpecCode
 from stretto.spec.contract_model import ContractSpec, RewardSpec
-from stretto.spec.model import AliasSpec, FieldMapping, OnItemError, ResilienceSpec, StepSpec, WorkflowSpec
+from stretto.spec.model import (
+    AliasSpec,
+    EstimateSpec,
+    FieldMapping,
+    OnItemError,
+    ResilienceSpec,
+    StepSpec,
+    WorkflowSpec,
+)
 from stretto.spec.report import Report
 from stretto.spec.source import Located
 from stretto.spec.suggest import nearest
@@ -224,15 +232,7 @@ class _Compiler:
     def _step(self, step: StepSpec, slot: int, names: Names) -> AnyOp | None:
         """Compile one step; None when it cannot be, after reporting why."""
         guard = None if step.condition is None else self._reader.condition(step.condition, names)
-        if step.component is None and step.resilience != ResilienceSpec():
-            self._report.add(
-                step.name.span.problem(
-                    SpecCode.NO_EFFECT,
-                    f"`resilience` has no effect on step '{step.name.value}', which calls no component itself",
-                    expected="`resilience` on steps with a component",
-                    suggestion="move it to the steps inside",
-                )
-            )
+        self._refuse_without_call(step)
         op: AnyOp | None
         if step.repeat is not None:
             op = self._loop(step, slot, names)
@@ -244,6 +244,20 @@ class _Compiler:
             return op
         source = "" if step.condition is None else step.condition.value
         return replace(op, guard=guard.get, guard_source=source, reads=op.reads | guard.slots)
+
+    def _refuse_without_call(self, step: StepSpec) -> None:
+        """Report keys that act on a step's own call where it makes none."""
+        given = {"resilience": step.resilience != ResilienceSpec(), "estimate": step.estimate != EstimateSpec()}
+        for key, is_given in given.items():
+            if is_given and step.component is None:
+                self._report.add(
+                    step.name.span.problem(
+                        SpecCode.NO_EFFECT,
+                        f"`{key}` has no effect on step '{step.name.value}', which calls no component itself",
+                        expected=f"`{key}` on steps with a component",
+                        suggestion="move it to the steps inside",
+                    )
+                )
 
     def _own(self, step: StepSpec, slot: int, names: Names) -> AnyOp | None:
         """The call or sub-workflow that a step, or each item of its map, makes."""

@@ -90,7 +90,8 @@ class CallOp(Op):
     timeout_s: float | None = None
     retry: Retry = NO_RETRY
     fallback: "Fallback | None" = None
-    estimate_tokens: float = 0.0
+    estimate_tokens: int = 0
+    """Set aside from the budget for each attempt, until it is known what it used."""
     estimate_cost: float = 0.0
     per_run: bool = False
     """The component has scope ``run``: the call goes to the run's session."""

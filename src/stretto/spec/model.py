@@ -101,6 +101,14 @@ class ResilienceSpec(msgspec.Struct, frozen=True, kw_only=True):
     fallback: FallbackSpec | None = None
 
 
+class EstimateSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What one call is expected to use: set aside from the run's budget before it, settled after it."""
+
+    tokens: int = 0
+    cost: float = 0.0
+    """In the currency of the budget."""
+
+
 class RepeatSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A bounded loop."""
 
@@ -142,6 +150,7 @@ class StepSpec(msgspec.Struct, frozen=True, kw_only=True):
     merge: tuple[MergeSpec, ...] = ()
     needs: tuple[Located[str], ...] = ()
     resilience: ResilienceSpec = ResilienceSpec()
+    estimate: EstimateSpec = EstimateSpec()
     share: float | None = None
     """Largest part of what is left of the budget that this step may spend, in (0, 1]."""
 

@@ -3,9 +3,11 @@
 from typing import Any, Final
 
 from stretto.spec.codes import SpecCode
+from stretto.spec.estimate_keys import ESTIMATE
 from stretto.spec.field_sources import field_mappings
 from stretto.spec.model import (
     AliasSpec,
+    EstimateSpec,
     ForEachSpec,
     MergeSpec,
     OnItemError,
@@ -169,6 +171,7 @@ MERGE: Final = Key(
     example='merge: {reply.text: ["steps.answer.text", "steps.soothe.text"]}',
 )
 RESILIENCE_KEY: Final = Key("resilience", RESILIENCE, means=RESILIENCE.means, example="resilience: {timeout: 800ms}")
+ESTIMATE_KEY: Final = Key("estimate", ESTIMATE, means=ESTIMATE.means, example="estimate: {tokens: 1500}")
 SHARE: Final = Key(
     "share",
     Number(above=0, maximum=1),
@@ -208,6 +211,7 @@ def _step(fields: Fields) -> StepSpec:
         merge=fields.get(MERGE) or (),
         needs=fields.get(NEEDS) or (),
         resilience=fields.get(RESILIENCE_KEY) or ResilienceSpec(),
+        estimate=fields.get(ESTIMATE_KEY) or EstimateSpec(),
         share=fields.get(SHARE),
     )
 
@@ -279,6 +283,7 @@ STEP: Final[Record[StepSpec]] = Record(
         WORKFLOW,
         MERGE,
         RESILIENCE_KEY,
+        ESTIMATE_KEY,
         SHARE,
     ),
     build=_step,

@@ -8,6 +8,7 @@ import pytest
 
 from stretto.spec.contract import CONTRACT
 from stretto.spec.domain_keys import DOMAIN_RECORD
+from stretto.spec.estimate_keys import ESTIMATE
 from stretto.spec.fields import LONG_FORM
 from stretto.spec.published import contract_schema, workflow_schema
 from stretto.spec.records import Record
@@ -18,7 +19,7 @@ from stretto.spec.workflow import parse_workflow
 from stretto.spec.workflow_keys import BUDGET, WORKFLOW
 from stretto.types.errors import SpecError
 
-WORKFLOW_RECORDS: list[Record[Any]] = [STEP, REPEAT, RESILIENCE, RETRY, FALLBACK, BUDGET, CONTRACT]
+WORKFLOW_RECORDS: list[Record[Any]] = [STEP, REPEAT, RESILIENCE, RETRY, FALLBACK, ESTIMATE, BUDGET, CONTRACT]
 CONTRACT_RECORDS: list[Record[Any]] = [SLA, ON_BREACH, DOMAIN_RECORD, LONG_FORM]
 
 
@@ -71,6 +72,7 @@ def test_the_examples_of_a_step_can_be_pasted() -> None:
         "needs",
         "merge",
         "resilience",
+        "estimate",
         "share",
     )
     for name in together:

@@ -204,6 +204,7 @@ LEAVES = st.fixed_dictionaries(
         "output_mapping": st.dictionaries(NAMES, NAMES, min_size=1, max_size=2),
         "share": st.floats(0.01, 1),
         "resilience": st.just({"timeout": "1s"}),
+        "estimate": st.fixed_dictionaries({"tokens": st.integers(1, 9)}, optional={"cost": st.floats(0.01, 1)}),
     },
 )
 
