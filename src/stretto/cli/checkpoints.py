@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from stretto.components.policy import SoftmaxPolicy
 from stretto.runtime.workflow import Workflow
 from stretto.types.errors import UsageError
+from stretto.types.protocols import Trainable
 
 
 def with_checkpoints(workflow: Workflow, checkpoints: Mapping[str, str]) -> Workflow:
@@ -14,7 +14,7 @@ def with_checkpoints(workflow: Workflow, checkpoints: Mapping[str, str]) -> Work
     """
     for name, path in checkpoints.items():
         policy = workflow.component(name)
-        if not isinstance(policy, SoftmaxPolicy):
+        if not isinstance(policy, Trainable):
             raise UsageError(f"--checkpoint {name}={path}: '{name}' is of kind {policy.card.kind}; it has no weights")
         workflow = workflow.with_component(policy.with_weights(path))
     return workflow

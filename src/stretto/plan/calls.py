@@ -17,7 +17,7 @@ from stretto.spec.source import Located
 from stretto.types.card import ANY_OBJECT, Card
 from stretto.types.enums import Scope
 from stretto.types.json import Schema
-from stretto.types.protocols import Component
+from stretto.types.protocols import Component, RetryRule
 
 
 class Calls:
@@ -113,7 +113,7 @@ def _seconds(duration: timedelta | None) -> float | None:
     return None if duration is None else duration.total_seconds()
 
 
-def _retry(spec: RetrySpec | None) -> Retry:
+def _retry(spec: RetrySpec | None) -> RetryRule:
     if spec is None:
         return NO_RETRY
     return Retry(

@@ -19,7 +19,7 @@ from stretto.types.enums import Durability, Effect
 from stretto.types.errors import Code, ComponentError
 from stretto.types.ids import Digest
 from stretto.types.json import Json, Schema
-from stretto.types.protocols import Component
+from stretto.types.protocols import Component, RetryRule
 
 Frame: TypeAlias = list[Any]
 """Slot values of one run or one loop round; JSON, or None where nothing was written."""
@@ -34,7 +34,7 @@ FIRST_FREE_SLOT: Final = 4
 @dataclass(frozen=True, slots=True)
 class Retry:
     """Full-jitter exponential backoff: wait U(0, min(cap, base * 2^(n-1))) after failed attempt n (AWS Architecture
-    Blog, "Exponential Backoff And Jitter", 2015). Implements `RetryRule`."""
+    Blog, "Exponential Backoff And Jitter", 2015)."""
 
     max_attempts: int = 3
     base_s: float = 0.1
@@ -52,7 +52,7 @@ class Retry:
         return max(backoff, error.retry_after_s or 0.0)
 
 
-NO_RETRY: Final = Retry(max_attempts=1)
+NO_RETRY: Final[RetryRule] = Retry(max_attempts=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class CallOp(Op):
     effect: Effect = Effect.READ
     """Of the component's single action; looked up per call when `action_field` is set."""
     timeout_s: float | None = None
-    retry: Retry = NO_RETRY
+    retry: RetryRule = NO_RETRY
     fallback: "Fallback | None" = None
     estimate_tokens: int = 0
     """Set aside from the budget for each attempt, until it is known what it used."""
