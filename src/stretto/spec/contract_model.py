@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import msgspec
 
-from stretto.spec.nodes import MapNode
 from stretto.spec.source import Located, Source, Span
 from stretto.types.json import Json
 
@@ -14,15 +13,6 @@ class SchemaSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What a workflow takes or answers, as JSON Schema 2020-12."""
 
     schema: Mapping[str, Json]
-    node: MapNode
-    """As written, in shorthand or plain."""
-
-    def field_span(self, name: str) -> Span:
-        """Where a field is declared, or the whole when it is not found by name."""
-        for fields in (self.node, self.node.get("properties"), self.node.get("schema")):
-            if isinstance(fields, MapNode) and name in fields.entries:
-                return fields.entries[name].key
-        return self.node.span
 
 
 class BreachSpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Final
 
 from stretto.spec.suggest import nearest
-from stretto.types.errors import UsageError
 
 UNITS: Final = {
     "h": timedelta(hours=1),
@@ -43,14 +42,6 @@ _WORDS: Final = {
     "hours": "h",
 }
 _HOURS_A_DAY: Final = 24
-
-
-def parse_duration(text: str) -> timedelta:
-    """Read a duration; raises UsageError that says how to write it."""
-    duration = duration_or_none(text)
-    if duration is None:
-        raise UsageError(f"{text!r} is not a duration; expected {EXPECTED}{_or_nothing('; try ', remedy(text))}")
-    return duration
 
 
 def duration_or_none(text: str) -> timedelta | None:
@@ -96,7 +87,3 @@ def remedy(text: str) -> str:
         return f"{float(number) / 1000:g}ms"
     known = _WORDS.get(unit) or (unit if unit in UNITS else nearest(unit, _WORDS))
     return f"{number}{_WORDS.get(known, known)}" if known else ""
-
-
-def _or_nothing(lead: str, text: str) -> str:
-    return lead + text if text else ""

@@ -100,7 +100,7 @@ class SchemaShape:
                 _check_says_something(schema, node, name, report)
         else:
             schema = FIELD_MAP.read(node, name, report)
-        return SchemaSpec(schema=schema, node=node) if schema is not None and isinstance(node, MapNode) else None
+        return SchemaSpec(schema=schema) if schema is not None and isinstance(node, MapNode) else None
 
     def schema(self, defs: JsonObject) -> JsonObject:
         return {"anyOf": [plain_schema_schema(), FIELD_MAP.schema(defs)]}

@@ -50,13 +50,6 @@ def test_meanings_become_descriptions_and_optional_fields_are_not_required(contr
     assert contract.output.schema["required"] == ["response", "confidence"]
 
 
-def test_a_field_is_found_where_it_was_declared(contract: ContractSpec) -> None:
-    assert contract.output is not None
-    declared = contract.output.field_span("confidence").mark
-    assert (declared.line, declared.column) == (3, 75)
-    assert contract.output.field_span("nowhere").mark.line == 3
-
-
 def test_an_sla_has_durations_in_either_spelling(contract: ContractSpec) -> None:
     workflow, executor = contract.sla
     assert (workflow.target.value, workflow.p95_latency) == ("workflow", timedelta(seconds=1.2))

@@ -82,8 +82,8 @@ class _Reader:
 
     # Moving over the tokens
 
-    def peek(self, ahead: int = 0) -> Lexeme:
-        return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
+    def peek(self) -> Lexeme:
+        return self._tokens[min(self._at, len(self._tokens) - 1)]
 
     def _take(self) -> Lexeme:
         lexeme = self.peek()
@@ -183,7 +183,7 @@ class _Reader:
         text = operator.text
         if text not in ("&&", "||"):
             depth = self._depth(left.start, left, right)
-            return Binary(left.start, right.end, depth, text, operator.start, left, right)
+            return Binary(left.start, right.end, depth, text, left, right)
         before = left.operands if isinstance(left, Logic) and left.operator == text else (left,)
         operands = (*before, right)
         return Logic(left.start, right.end, self._depth(left.start, *operands), text, operands)

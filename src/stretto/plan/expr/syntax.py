@@ -113,7 +113,6 @@ class Binary(Span, frozen=True, eq=False):
     """A relation, membership or arithmetic: ``left operator right``."""
 
     operator: str
-    operator_start: int
     left: "Node"
     right: "Node"
 
