@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from stretto.plan.expr import ExprProblems, compile_expression
 from stretto.plan.expr.check import Checked, check
@@ -59,7 +59,10 @@ def _outcome(evaluate: Callable[[], Any]) -> Any:
         return NoValue
 
 
-@settings(max_examples=500, deadline=None)
+@settings(
+    max_examples=500,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],  # most of what is built is ill-typed
+)
 @given(source=expressions)
 def test_what_is_read_and_written_again_means_what_it_meant(source: str) -> None:
     try:
