@@ -81,7 +81,7 @@ def _tell(study: Study, figures: Figures, example: Example, workflow: Path, path
     show("")
     show(Text("Customers never seen in training, with 95 % intervals over customers and seeds", "bold"))
     show(Padding(comparison(figures), (0, 0, 0, 2)))
-    show(Text("\nAnd those for whom nothing is to be changed", "bold"))
+    show(Text("\nThose for whom nothing is to be changed: their reward is unknown, so they stand apart", "bold"))
     show(Padding(apart(figures), (0, 0, 0, 2)))
     best = telling_run(study, example.has_writes)
     console = results()

@@ -43,5 +43,6 @@ class Phases:
         """Say what an update of a training came to."""
         self._bar.console.print(
             f"  update {report.update:>2}  reward {report.reward_mean:6.3f}  entropy {report.entropy:5.3f}  "
-            f"KL to the start {report.kl_start:6.3f}  {report.runs} runs learnt from"
+            f"KL to the start {report.kl_start:6.3f}  {report.runs} runs learnt from",
+            soft_wrap=True,
         )
