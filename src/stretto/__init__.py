@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stretto.components.policy import SoftmaxPolicy
     from stretto.components.python import Context, component
     from stretto.components.reward import CompositeReward, reward
-    from stretto.engine.engine import RunRequest
+    from stretto.engine.request import RunRequest
     from stretto.record.model import Annotation, Run, StepRecord
     from stretto.runtime.load import load
     from stretto.runtime.workflow import Workflow
@@ -51,7 +51,7 @@ _HOMES = {
     "Response": "stretto.types.messages",
     "Reward": "stretto.types.learning",
     "Run": "stretto.record.model",
-    "RunRequest": "stretto.engine.engine",
+    "RunRequest": "stretto.engine.request",
     "RunStatus": "stretto.types.enums",
     "SoftmaxPolicy": "stretto.components.policy",
     "SpecError": "stretto.types.errors",

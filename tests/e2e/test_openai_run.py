@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 import pytest
 
-from stretto.engine.engine import RunRequest
+from stretto.engine.request import RunRequest
 from stretto.record.model import Run, decoded
 from stretto.runtime.load import load
 from stretto.runtime.workflow import Workflow

@@ -9,7 +9,7 @@ from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
 from stretto.cli.options import AsJson, StorePath, WorkflowFile
 from stretto.cli.values import read_json_pairs, read_object, read_pairs, read_value
-from stretto.engine.engine import RunRequest
+from stretto.engine.request import RunRequest
 from stretto.record.model import Run
 from stretto.runtime.load import store_path
 from stretto.runtime.workflow import Workflow

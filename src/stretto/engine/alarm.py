@@ -86,4 +86,9 @@ class Alarm:
         for _ in range(self.rang):
             self.task.uncancel()
         self.rang = 0
-        return self.task.cancelling() <= self._base
+        return not self.is_task_cancelled
+
+    @property
+    def is_task_cancelled(self) -> bool:
+        """Whether anybody but this alarm asked the task to stop. A CancelledError without that is the component's."""
+        return self.task.cancelling() > self._base + self.rang

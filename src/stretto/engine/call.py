@@ -14,7 +14,7 @@ import orjson
 
 from stretto.engine import effects
 from stretto.engine.driven import driven
-from stretto.engine.failure import as_component_error, error_info, reason_of
+from stretto.engine.failure import as_component_error, cancelled_by_itself, error_info, reason_of
 from stretto.engine.history import Mode
 from stretto.engine.report import check_report
 from stretto.engine.state import Lane, RunState, StepFailed
@@ -277,10 +277,13 @@ class StepCall:
             target = await state.sessions.get(component) if self._op.per_run else component
             answer = target(request)
             response = await (driven(answer) if type(answer) is CoroutineType else answer)
-        except asyncio.CancelledError:
-            if not alarm.took():
+        except asyncio.CancelledError as error:
+            if alarm.is_task_cancelled:
+                alarm.took()
                 raise
-            raise self._timed_out(deadline) from None
+            if alarm.took():
+                raise self._timed_out(deadline) from None
+            raise cancelled_by_itself(self._name) from error
         except (UsageError, ReplayError):
             raise
         except Exception as error:

@@ -4,7 +4,6 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -16,15 +15,16 @@ from stretto.engine.carried import carry_on
 from stretto.engine.failure import error_info
 from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
+from stretto.engine.request import RunRequest, check_request
 from stretto.engine.sessions import Sessions
 from stretto.engine.state import DEFAULT_MAX_VALUE_BYTES, Lane, RunState, StepFailed
 from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Plan
 from stretto.record.canonical import canonical, snapshot
 from stretto.record.model import NULL, ErrorInfo, Run, decoded
 from stretto.record.recorder import Journal, Recorder
-from stretto.types.budget import Budget, BudgetSpec
+from stretto.types.budget import Budget
 from stretto.types.enums import Reason, RunStatus
-from stretto.types.errors import Code, ContractError, ExpressionError, InputError, ReplayError, Violation
+from stretto.types.errors import Code, ContractError, ExpressionError, InputError, NotJsonError, ReplayError, Violation
 from stretto.types.ids import StepPath, keyed_digest_of, new_run_id, workflow_run_id
 from stretto.types.json import Json, JsonObject
 from stretto.types.learning import Reward, total_reward
@@ -37,28 +37,6 @@ MEMORY_PATH: Final = StepPath("$memory")
 
 SEED_BITS: Final = 53
 """Of a drawn seed: JSON readers that know only doubles keep it exact."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
-    """What a run is asked for, beside its plan."""
-
-    input: Mapping[str, object]
-    tenant: str = "default"
-    labels: Mapping[str, str] = field(default_factory=dict)
-    """task, group, split, purpose, session; kept with the run and searchable."""
-    seed: int | None = None
-    """Of every random choice in the run; None draws one."""
-    reference: Json = None
-    """Gold answers, which only `reward` steps can read."""
-    memory: JsonObject | None = None
-    """Values for the `memory` root, in place of asking the workflow's memory component."""
-    resources: JsonObject = field(default_factory=dict)
-    budget: BudgetSpec | None = None
-    """In place of the workflow's own."""
-    parent: str = ""
-    traceparent: str = ""
-    baggage: Mapping[str, str] = field(default_factory=dict)
 
 
 class SystemClock:
@@ -139,8 +117,10 @@ class Engine:
     # admission
 
     def _admit(self, plan: Plan, request: RunRequest) -> tuple[Run, JsonObject]:
-        """Check the input and open its record; nothing has been kept yet."""
-        encoded = snapshot(request.input, self._max_value_bytes)
+        """Check the request and make the run's record; nothing has been kept yet."""
+        check_request(request)
+        most = self._max_value_bytes
+        encoded = _encoded(plan, "input", request.input, most)
         value = orjson.loads(encoded)
         if type(value) is not dict:
             found = Violation(pointer="", message=f"expected an object, found {type(value).__name__}")
@@ -159,9 +139,9 @@ class Engine:
             tenant=request.tenant,
             labels=dict(request.labels),
             seed=self._jitter.getrandbits(SEED_BITS) if request.seed is None else request.seed,
-            reference=NULL if request.reference is None else msgspec.Raw(snapshot(request.reference)),
-            memory=NULL if request.memory is None else msgspec.Raw(snapshot(request.memory, self._max_value_bytes)),
-            resources=msgspec.Raw(snapshot(request.resources)) if request.resources else NULL,
+            reference=_raw(plan, "reference", request.reference, most),
+            memory=_raw(plan, "memory", request.memory, most),
+            resources=_raw(plan, "resources", request.resources or None, most),
             parent=request.parent,
         )
         return run, value
@@ -243,6 +223,19 @@ class Engine:
             _read_output(state, frame)
         except StepFailed as failure:
             run.status, run.reason, run.error = failure.status, failure.reason, failure.error
+
+
+def _encoded(plan: Plan, what: str, value: object, most: int) -> bytes:
+    """Part of a request as JSON; InputError where it is none, since nothing has been run."""
+    try:
+        return snapshot(value, most)
+    except NotJsonError as error:
+        violation = Violation(pointer=error.pointer, message=error.reason)
+        raise InputError(f"the {what} of workflow '{plan.name}'", [violation]) from error
+
+
+def _raw(plan: Plan, what: str, value: object, most: int) -> msgspec.Raw:
+    return NULL if value is None else msgspec.Raw(_encoded(plan, what, value, most))
 
 
 def _time_of(loop: asyncio.AbstractEventLoop) -> Callable[[], float]:

@@ -46,6 +46,15 @@ def as_component_error(name: str, error: Exception) -> ComponentError:
     return ComponentError(text, Code.UNKNOWN)
 
 
+def cancelled_by_itself(name: str) -> ComponentError:
+    """A CancelledError that nobody's cancellation of the step explains: a task or future inside was cancelled."""
+    return ComponentError(
+        f"component '{name}' raised CancelledError, and nobody had cancelled the step: something that it waited for "
+        "was cancelled. Catch that where it happens, and raise an error that says what could not be done",
+        Code.CANCELLED,
+    )
+
+
 def error_info(error: StrettoError, path: StepPath | str) -> ErrorInfo:
     """An error as it is kept on the record."""
     return ErrorInfo(

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from stretto.engine.engine import RunRequest
+from stretto.engine.request import RunRequest
 from stretto.learn.samples import Recorded
 from stretto.learn.tasks import RolloutRequest
 from stretto.record.model import Run

@@ -1,12 +1,14 @@
 """A loaded workflow: run it, run many, resume and replay, from async code or from a script."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
-from stretto.engine.engine import Engine, RunRequest
+from stretto.engine.engine import Engine
 from stretto.engine.history import History, hold_to_manifest
+from stretto.engine.request import RunRequest
 from stretto.plan.model import Plan
 from stretto.record.model import Run, decoded
 from stretto.runtime.catalog import ComponentCatalog
@@ -17,6 +19,11 @@ from stretto.types.json import Json
 from stretto.types.protocols import Component, Opens
 
 T = TypeVar("T")
+
+_log: Final = logging.getLogger(__name__)
+
+CLOSE_GRACE_S: Final = 5.0
+"""A component that cannot be closed in this time is left behind."""
 
 Compiler = Callable[[ComponentCatalog], Plan]
 """Compiles the workflow's file against a catalog."""
@@ -191,17 +198,34 @@ class Workflow:
         return self._engine
 
     async def _open_components(self) -> None:
-        for component in self.plan.components.values():
-            if isinstance(component, Opens):
-                await component.open()
-                self._opened.append(component)
+        try:
+            for component in self.plan.components.values():
+                if isinstance(component, Opens):
+                    await component.open()
+                    self._opened.append(component)
+        except BaseException:  # nobody closes a workflow that did not open: a server would stay
+            await self._close_components()
+            raise
+
+    async def _close_components(self) -> None:
+        """Close all that is open, newest first. Runs were answered already, so trouble is told and stops nothing."""
+        while self._opened:
+            component = self._opened.pop()
+            try:
+                async with asyncio.timeout(CLOSE_GRACE_S):
+                    await component.close()
+            except Exception as error:  # noqa: BLE001  # one component's trouble must not keep the others open
+                why = f"it took longer than {CLOSE_GRACE_S:g} s" if isinstance(error, TimeoutError) else error
+                _log.warning("a component did not close: %s", why)
 
     async def aclose(self) -> None:
-        """Close the components and flush the store. The workflow may be used again."""
+        """Close the components and flush the store. The workflow may be used again.
+
+        A component that does not close, within seconds and without an error, is told of in the log.
+        """
         self._is_open = False
         self._opening = None
-        while self._opened:
-            await self._opened.pop().close()
+        await self._close_components()
         await asyncio.to_thread(self.store.flush)
 
     def close(self) -> None:

@@ -170,6 +170,8 @@ class NotJsonError(StrettoError):
 
     def __init__(self, message: str, pointer: str = "") -> None:
         super().__init__(f"{message}, at {pointer}" if pointer else message)
+        self.reason = message
+        """The message without the place."""
         self.pointer = pointer
         """JSON Pointer (RFC 6901) to the offending place."""
 

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from stretto.engine.engine import Engine, RunRequest
+from stretto.engine.engine import Engine
+from stretto.engine.request import RunRequest
 from stretto.plan.check import Check
 from stretto.plan.model import FIRST_FREE_SLOT, AnyOp, Block, CallOp, Frame, Getter, Plan
 from stretto.record.model import EffectRecord, Manifest, Run, StepRecord

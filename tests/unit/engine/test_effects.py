@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from stretto.engine.engine import Engine, RunRequest
+from stretto.engine.engine import Engine
 from stretto.engine.history import History
+from stretto.engine.request import RunRequest
 from stretto.plan.model import Block, CallOp, Carry, Fallback, LoopOp, MapOp, Plan, Retry, SubOp
 from stretto.record.model import NULL, EffectRecord, Run, decoded
 from stretto.testing import VirtualLoop, run_virtual

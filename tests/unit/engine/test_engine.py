@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from stretto.engine.engine import Engine, RunRequest
+from stretto.engine.engine import Engine
+from stretto.engine.request import RunRequest
 from stretto.plan.check import Check
 from stretto.plan.model import Carry, Fallback, LoopOp, MapOp, Retry, SubOp
 from stretto.record.model import decoded
 from stretto.testing import run_virtual
 from stretto.types.budget import BudgetSpec
 from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
-from stretto.types.errors import Code, ComponentError, InputError
+from stretto.types.errors import Code, ComponentError, InputError, UsageError
 from stretto.types.json import Json
 from stretto.types.learning import Reward
 from stretto.types.messages import Request, Response, Usage
@@ -497,6 +498,24 @@ class TestCancellation:
         assert reached == ["cancelled"]
         assert ledger.runs[0].status is RunStatus.CANCELLED
         assert step(ledger.runs[0], "wait").reason is Reason.CANCELLED
+
+    def test_a_cancellation_that_nobody_asked_for_is_the_components_own_failure(self) -> None:
+        result = run(linear(call(failing("odd", asyncio.CancelledError()), S)))
+        assert result.status is RunStatus.FAILED
+        assert result.error is not None
+        assert "nobody had cancelled the step" in result.error.message
+
+
+class TestRequest:
+    @pytest.mark.parametrize(
+        "wrong",
+        [{"seed": 2**63}, {"seed": True}, {"labels": {"task": 3}}, {"tenant": "\ud800"}, {"memory": [1]}],
+    )
+    def test_what_no_record_could_hold_is_refused_before_anything_is_run(self, wrong: dict[str, Any]) -> None:
+        ledger = Ledger()
+        with pytest.raises(UsageError, match="expected|no text"):
+            run(linear(), ledger=ledger, request=wrong)
+        assert ledger.events == []
 
 
 class TestNestedCalls:

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from stretto.engine.engine import Engine, RunRequest
+from stretto.engine.engine import Engine
 from stretto.engine.history import History
+from stretto.engine.request import RunRequest
 from stretto.plan.model import Block, Plan
 from stretto.record.canonical import canonical
 from stretto.record.model import EffectRecord, Manifest, Run, decoded

@@ -8,7 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from stretto.components.policy import SoftmaxPolicy
-from stretto.engine.engine import Engine, RunRequest
+from stretto.engine.engine import Engine
+from stretto.engine.request import RunRequest
 from stretto.learn.options import TrainOptions
 from stretto.learn.samples import Recorded
 from stretto.learn.tasks import RolloutRequest, Task
