@@ -513,7 +513,7 @@ class TestRequest:
     )
     def test_what_no_record_could_hold_is_refused_before_anything_is_run(self, wrong: dict[str, Any]) -> None:
         ledger = Ledger()
-        with pytest.raises(UsageError, match="expected|no text"):
+        with pytest.raises(UsageError, match=r"expected|no text"):
             run(linear(), ledger=ledger, request=wrong)
         assert ledger.events == []
 
