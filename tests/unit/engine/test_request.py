@@ -1,0 +1,61 @@
+"""What of a request is refused before anything is run: at the run's end it would cost the whole record."""
+
+from typing import Any
+
+import pytest
+
+from stretto.engine.engine import Engine
+from stretto.engine.request import RunRequest
+from stretto.testing import run_virtual
+from stretto.types.errors import InputError, UsageError
+from tests.unit.engine.plans import Ledger, S, call, linear, plan, returning
+
+
+def admit(**given: Any) -> Ledger:
+    """Ask for a run whose one step records that it was called."""
+    ledger = Ledger()
+    probe = returning("probe", {})
+    try:
+        run_virtual(Engine(ledger).run(plan(linear(call(probe, S))), RunRequest(**{"input": {}, **given})))
+    finally:
+        assert given == {} or not probe.requests
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"seed": "a"}, r"seed is 'a'; expected an integer in \[-2\^63, 2\^63\)"),
+        ({"seed": 2**63}, "seed is 9223372036854775808"),
+        ({"seed": True}, "seed is True"),
+        ({"tenant": None}, "tenant is None; expected text"),
+        ({"tenant": "\ud800"}, "tenant is .* no text in UTF-8: surrogates not allowed"),
+        ({"labels": ["task"]}, "labels is .*; expected a mapping of text to text"),
+        ({"labels": {"task": 1}}, r"labels\['task'\] is 1; expected text"),
+        ({"labels": {"task": "\udcff"}}, r"labels\['task'\] is .* no text in UTF-8"),
+        ({"labels": {1: "a"}}, "a key of labels is 1; expected text"),
+        ({"baggage": {"a": None}}, r"baggage\['a'\] is None; expected text"),
+        ({"memory": 3}, "memory is 3; expected a mapping of names to JSON values"),
+        ({"resources": ["a"]}, "resources is .*; expected a mapping"),
+    ],
+)
+def test_what_no_record_could_hold_is_refused_at_the_door(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        admit(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "words", "pointer"),
+    [
+        ({"input": {"x": float("nan")}}, "the input of workflow", "/x"),
+        ({"input": {"x": [2**63]}}, "lies outside", "/x/0"),
+        ({"input": {"x": "\ud800"}}, "lone surrogate", "/x"),
+        ({"reference": object()}, "the reference of workflow", ""),
+        ({"memory": {"recent": float("inf")}}, "the memory of workflow", "/recent"),
+        ({"resources": {"shop": {1}}}, "the resources of workflow", "/shop"),
+    ],
+)
+def test_what_is_not_json_is_wrong_input_with_its_place(given: dict[str, Any], words: str, pointer: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        admit(**given)
+    assert [violation.pointer for violation in caught.value.violations] == [pointer]
