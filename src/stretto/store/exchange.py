@@ -1,6 +1,7 @@
 """Leaving a store as JSON Lines, and entering another."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -75,8 +76,9 @@ def import_from(writer: Writer, source: Path, blobs_dir: Path | None) -> Importe
                 pass
         with source.open("rb") as file:
             records = import_runs(file, blobs)
+            said: Counter[str] = Counter()
             while batch := list(islice(records, _BATCH)):
-                writer.call(partial(insert_records, records=batch, imported=imported))
+                writer.call(partial(insert_records, records=batch, imported=imported, said=said))
     except OSError as error:
         raise StoreError(f"{source} cannot be read: {error}; give the path of an export") from error
     return imported
@@ -86,15 +88,21 @@ def _beside(path: Path) -> Path:
     return path.with_suffix(".blobs")
 
 
-def insert_records(connection: sqlite3.Connection, records: Iterable[Record], imported: Imported) -> None:
-    """Add records that an export wrote; one that is here already is left as it stands, a different one is refused."""
+def insert_records(
+    connection: sqlite3.Connection, records: Iterable[Record], imported: Imported, said: Counter[str]
+) -> None:
+    """Add records that an export wrote; one that is here already is left as it stands, a different one is refused.
+
+    `said` counts the annotations of the run at hand: what was said twice in the same words is kept twice.
+    """
     for record in records:
         if isinstance(record, Run):
+            said.clear()
             imported.runs += _insert_run(connection, record, imported)
         elif isinstance(record, EffectRecord):
             imported.effects += _import_effect(connection, record, imported)
         else:
-            imported.annotations += _import_annotation(connection, record, imported)
+            imported.annotations += _import_annotation(connection, record, imported, said)
 
 
 def _insert_run(connection: sqlite3.Connection, run: Run, imported: Imported) -> bool:
@@ -123,11 +131,14 @@ def _import_effect(connection: sqlite3.Connection, effect: EffectRecord, importe
     return True
 
 
-def _import_annotation(connection: sqlite3.Connection, annotation: Annotation, imported: Imported) -> bool:
+def _import_annotation(
+    connection: sqlite3.Connection, annotation: Annotation, imported: Imported, said: Counter[str]
+) -> bool:
     _tenant_of(connection, annotation.run_id)
-    known = "SELECT 1 FROM annotations WHERE run_id = ? AND doc = ?"
+    known = "SELECT count(*) FROM annotations WHERE run_id = ? AND doc = ?"
     doc = encode_annotation(annotation).decode()
-    if connection.execute(known, (annotation.run_id, doc)).fetchone() is not None:
+    said[doc] += 1
+    if connection.execute(known, (annotation.run_id, doc)).fetchone()[0] >= said[doc]:
         imported.already_here += 1
         return False
     insert_annotation(connection, annotation)

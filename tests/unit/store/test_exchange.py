@@ -41,6 +41,16 @@ def test_what_was_imported_is_exported_equal(tmp_path: Path, groups: list[list[A
     assert canonical_lines(second) == canonical_lines(first)
 
 
+def test_what_was_said_twice_is_imported_twice_and_once_more_only_when_it_is_new(tmp_path: Path) -> None:
+    run = a_run()
+    said = Annotation(run_id=run.id, name="label", value="good", at_ns=5)
+    write_lines([run, said, said], tmp_path / "runs.jsonl")
+    with Store(tmp_path / "runs.db") as store:
+        for _ in range(2):
+            store.import_(tmp_path / "runs.jsonl")
+        assert store.annotations(run.id) == [said, said]
+
+
 async def filled(path: Path) -> None:
     with Store(path) as store:
         run = a_run(input=raw("x" * 9000), steps=[a_step(model_calls=(a_model_call(),))])
