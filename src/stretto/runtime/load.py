@@ -14,7 +14,7 @@ from stretto.runtime.workflow import Workflow
 from stretto.spec.model import ComponentDecl, ComponentFile, WorkflowSpec
 from stretto.spec.report import Report
 from stretto.spec.source import Located, Span
-from stretto.spec.workflow import load_workflow
+from stretto.spec.workflow import load_workflow, no_file
 from stretto.store.sqlite import Store
 from stretto.types.errors import Problem, SpecError
 from stretto.types.protocols import Component
@@ -104,6 +104,9 @@ class Loader:
                     suggestion="use repeat with max_rounds for a loop",
                 )
             )
+            return None
+        if not path.is_file():
+            report.add(no_file(place, self._path.parent, "workflow file"))
             return None
         if path not in self._plans:
             try:

@@ -63,7 +63,7 @@ def _with_files(workflow: WorkflowSpec, folder: Path, report: Report) -> Workflo
     """Check that the files it names are there, and read its contract."""
     for part in workflow.components:
         if isinstance(part, ComponentFile) and not (folder / part.path.value).is_file():
-            report.add(_no_file(part.path, folder, "component file"))
+            report.add(no_file(part.path, folder, "component file"))
     if workflow.contract_path is None:
         return workflow
     return msgspec.structs.replace(workflow, contract=_contract(workflow.contract_path, folder, report))
@@ -71,7 +71,7 @@ def _with_files(workflow: WorkflowSpec, folder: Path, report: Report) -> Workflo
 
 def _contract(path: Located[str], folder: Path, report: Report) -> ContractSpec | None:
     if not (folder / path.value).is_file():
-        report.add(_no_file(path, folder, "contract file"))
+        report.add(no_file(path, folder, "contract file"))
         return None
     try:
         source = read_source(folder / path.value)
@@ -82,7 +82,8 @@ def _contract(path: Located[str], folder: Path, report: Report) -> ContractSpec 
         return None
 
 
-def _no_file(path: Located[str], folder: Path, what: str) -> Problem:
+def no_file(path: Located[str], folder: Path, what: str) -> Problem:
+    """The problem of a file that is named and not there, at the place where it is named."""
     looked_in = (folder / path.value).parent
     beside = [entry.name for entry in looked_in.iterdir()] if looked_in.is_dir() else []
     near = nearest(Path(path.value).name, sorted(beside))
@@ -113,5 +114,6 @@ __all__ = [
     "StepSpec",
     "WorkflowSpec",
     "load_workflow",
+    "no_file",
     "parse_workflow",
 ]
