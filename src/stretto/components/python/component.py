@@ -57,6 +57,9 @@ class PythonComponent:
 
     async def open(self) -> None:
         """Make a class's instance and run its `open`; a second time does nothing."""
+        await self._make_instance()
+
+    async def _make_instance(self) -> None:
         async with self._opening:
             if self._instance is None:
                 self._instance = await self.instantiate()
@@ -87,7 +90,7 @@ class PythonComponent:
         return instance
 
     async def _open_and_invoke(self, request: Request) -> Response:
-        await self.open()
+        await self._make_instance()
         return await self._invoke(request)
 
     def _read_card(self) -> Card:
@@ -121,6 +124,9 @@ class PerRunPythonComponent(PythonComponent):
     def __init__(self, target: type, options: Options) -> None:
         super().__init__(target, options)
         self._by_run: dict[RunId, Instance] = {}
+
+    async def open(self) -> None:
+        """Nothing: an instance lives as long as its run, and one that serves no run would hold what a run needs."""
 
     async def open_run(self, run: RunInfo) -> Instance:
         """The instance that serves this run until it is closed."""

@@ -295,6 +295,9 @@ async def test_a_class_of_scope_run_has_an_instance_for_each_run(make_request: A
     assert (await first(request)).output == {"order": "#1", "seen": 2}
     assert (await second(request)).output == {"order": "#1", "seen": 1}
     before = Ledger.closed
+    await booking.open()
+    await booking.close()
+    assert Ledger.closed == before, "an instance that serves no run"
     await first.close()
     await second.close()
     assert Ledger.closed == before + 2
