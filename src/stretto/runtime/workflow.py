@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 _log: Final = logging.getLogger(__name__)
 
-CLOSE_GRACE_S: Final = 5.0
-"""A component that cannot be closed in this time is left behind."""
+CLOSE_GRACE_S: Final = 10.0
+"""A component that cannot be closed in this time is left behind; a tool server kills its process sooner."""
 
 Compiler = Callable[[ComponentCatalog], Plan]
 """Compiles the workflow's file against a catalog."""

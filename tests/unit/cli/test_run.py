@@ -108,3 +108,51 @@ def test_resources_and_a_reference_reach_the_run(cli: Cli) -> None:
 def test_an_error_without_json_leaves_stdout_empty(cli: Cli) -> None:
     told = cli("run", "nope.yaml", "--input", json.dumps({}))
     assert (told.code, told.out) == (2, "")
+
+
+CLOSING = """
+import asyncio
+import stretto
+
+@stretto.component(effects="pure")
+class Planner:
+    async def __call__(self, query: str) -> dict:
+        if query == "cancel":
+            asyncio.current_task().cancel()
+            await asyncio.sleep(60)
+        return {"plan": query}
+
+    async def close(self) -> None:
+        raise ValueError("the lid is stuck")
+"""
+
+ONE_STEP = """
+steps:
+  - name: plan
+    component: Planner
+    input_mapping: {query: "input.query"}
+"""
+
+
+@pytest.fixture
+def stuck(folder: Path) -> Path:
+    (folder / "components.py").write_text(CLOSING)
+    (folder / "workflow.yaml").write_text(ONE_STEP)
+    return folder
+
+
+@pytest.mark.usefixtures("stuck")
+def test_a_component_that_does_not_close_costs_nobody_the_answer(cli: Cli) -> None:
+    told = cli("run", "workflow.yaml", "--input", OSLO)
+    assert (told.code, told.document) == (0, {"plan": {"plan": "oslo"}})
+
+
+@pytest.mark.usefixtures("stuck")
+def test_a_component_that_cancels_its_task_leaves_one_document_of_a_cancelled_run(cli: Cli) -> None:
+    told = cli("run", "workflow.yaml", "--json", "--input", '{"query": "cancel"}')
+    assert (told.code, told.document["run"]["status"]) == (1, "cancelled")
+
+
+def test_an_input_that_is_no_json_of_the_record_is_wrong_usage(cli: Cli) -> None:
+    told = cli("run", "workflow.yaml", "--json", "--input", '{"query": 9223372036854775808}')
+    assert (told.code, told.document["error"]["code"]) == (2, "input")
