@@ -108,7 +108,10 @@ def _steps(lines: list[StepLine], *, verbose: bool) -> Table:
         order = Text(f"{'  ' * line.depth}{line.order}", "bold" if line.together else "dim")
         effect = Text(str(line.effect or ""), EFFECT_STYLES[line.effect] if line.effect else "")
         rules = [*line.rules, *([f"after {', '.join(line.after)}"] if verbose and line.after else [])]
-        table.add_row(order, Text(line.name, "bold"), line.calls, effect, Text(", ".join(rules)))
+        cells = (order, Text(line.name, "bold"), line.calls, effect)
+        table.add_row(
+            *cells, *([Text(", ".join(rules))] if rules else [])
+        )  # an empty last column takes from the others
     return table
 
 

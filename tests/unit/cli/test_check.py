@@ -21,6 +21,11 @@ def test_lines_end_without_spaces(cli: Cli) -> None:
     assert all(line == line.rstrip() for line in cli("check", "workflow.yaml").out.splitlines())
 
 
+def test_effects_are_told_whole_where_no_step_has_a_rule(cli: Cli, folder: Path) -> None:
+    (folder / "workflow.yaml").write_text("steps: [{name: book, component: book, input_mapping: {plan: input.plan}}]")
+    assert "1  book  book  write" in cli("check", "workflow.yaml").out
+
+
 def test_problems_go_to_stderr_with_place_and_caret(cli: Cli, folder: Path) -> None:
     (folder / "workflow.yaml").write_text(WORKFLOW.replace("input_mapping: {plan", "inputmapping: {plan"))
     told = cli("check", "workflow.yaml")
