@@ -193,6 +193,15 @@ def test_a_person_who_saw_that_it_happened_lets_the_run_go_on_without_writing(ti
     assert shown["annotations"][0]["reason"] == "saw it in the till"
 
 
+def test_an_answer_that_the_component_could_not_have_given_is_refused_and_nothing_is_settled(till: Till) -> None:
+    run_id = parked(till)
+    code, _, err = till.tell("runs", "resume", run_id, "--happened", '{"paid": 7}')
+    assert code == 2
+    assert "the answer given for 'pay', a write of 'pay', does not fit its schema" in " ".join(err.split())
+    (run,) = till.json("runs", "list")["runs"]
+    assert (run["status"], run["in_doubt"]) == ("parked", True)
+
+
 def test_a_person_who_saw_that_it_did_not_happen_lets_the_run_write_again(till: Till) -> None:
     run_id = parked(till)
     till.let("pay")

@@ -3,19 +3,22 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from stretto.engine.engine import Engine
 from stretto.engine.history import History, hold_to_manifest
 from stretto.engine.request import RunRequest
+from stretto.plan.check import Check
 from stretto.plan.model import Plan
-from stretto.record.model import Run, decoded
+from stretto.record.model import EffectRecord, Run, decoded
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.store.sqlite import Store
 from stretto.types.budget import BudgetSpec
 from stretto.types.errors import InputError, UsageError
-from stretto.types.json import Json
+from stretto.types.ids import StepPath
+from stretto.types.json import Json, JsonObject
 from stretto.types.protocols import Component, Opens
 
 T = TypeVar("T")
@@ -156,6 +159,28 @@ class Workflow:
         claim = await asyncio.to_thread(self.store.claim, found.id, owner)
         history = History.resume(claim.run, {effect.path: effect for effect in claim.effects})
         return await engine.resume(self.plan, claim.run, history, claim.journal)
+
+    async def settle(
+        self, run_id: str, path: str, *, response: JsonObject | None, by: str = "", reason: str = ""
+    ) -> EffectRecord:
+        """Write down a person's word on a write in doubt: the response it gave, or None when it did not happen.
+
+        Raises InputError when the component could not have answered so, ReplayError when the run was pinned to other
+        versions, UsageError when no such write is in doubt. The run can be resumed afterwards.
+        """
+        found = await asyncio.to_thread(self.store.get, run_id)
+        hold_to_manifest(found, self.plan.manifest)
+        effects = {effect.path: effect for effect in await asyncio.to_thread(self.store.effects, found.id)}
+        if response is not None and path in effects:
+            self._hold_to_card(effects[StepPath(path)], response)
+        settle = partial(self.store.settle_effect, found.id, path, response=response, by=by, reason=reason)
+        return await asyncio.to_thread(settle)
+
+    def _hold_to_card(self, effect: EffectRecord, response: JsonObject) -> None:
+        component = self.plan.components.get(effect.component)
+        violations = () if component is None else Check(component.card.output).violations(response)
+        if violations:
+            raise InputError(f"the answer given for '{effect.path}', a write of '{effect.component}',", violations)
 
     async def replay(
         self,

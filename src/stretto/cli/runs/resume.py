@@ -53,12 +53,15 @@ def resume(
     with WatchedStore(store_path(store)) as kept:
         found = find_run(kept, run)
         kept.begun = found.id
-        if happened is not None or did_not_happen:
-            _settle(kept, found.id, step, _word(happened, did_not_happen=did_not_happen), reason)
-        elif step is not None or reason:
+        is_told = happened is not None or did_not_happen
+        if not is_told and (step is not None or reason):
             raise UsageError("--step and --reason go with --happened OUTPUT or --did-not-happen")
+        answer = _word(happened, did_not_happen=did_not_happen)
+        path = _write_meant(kept, found.id, step) if is_told else ""
 
         async def go_on(loaded: Workflow) -> Run:
+            if is_told:
+                await _settle(loaded, found.id, path, answer, reason)
             return await loaded.resume(found.id, owner=_who())
 
         return make_run(kept, workflow, go_on, given=store, as_json=as_json)
@@ -73,15 +76,19 @@ def _word(happened: str | None, *, did_not_happen: bool) -> JsonObject | None:
     return read_object(happened, "--happened")
 
 
-def _settle(store: Store, run_id: str, step: str | None, answer: JsonObject | None, reason: str) -> None:
+def _write_meant(store: Store, run_id: str, step: str | None) -> str:
+    """The path of the write in doubt that is to be settled."""
     in_doubt = [effect.path for effect in store.effects(run_id) if effect.in_doubt]
     if step is None and len(in_doubt) > 1:
         raise UsageError(f"{len(in_doubt)} writes are in doubt: {', '.join(in_doubt)}; say which with --step PATH")
     if not in_doubt:
         raise UsageError(f"run {run_id} has no write in doubt; resume it without --happened or --did-not-happen")
-    path = step or in_doubt[0]
+    return step or in_doubt[0]
+
+
+async def _settle(workflow: Workflow, run_id: str, path: str, answer: JsonObject | None, reason: str) -> None:
     who = _who()
-    store.settle_effect(run_id, path, response=answer, by=who, reason=reason)
+    await workflow.settle(run_id, path, response=answer, by=who, reason=reason)
     note(f"settled by {who}: the write at '{path}' {'did not happen' if answer is None else 'happened'}")
 
 
