@@ -171,6 +171,7 @@ class Engine:
             seed=run.seed,
             baggage=request.baggage,
             traceparent=request.traceparent,
+            resumed=history is not None and history.mode is Mode.RESUME,
         )
         reference = request.reference
         state = RunState(

@@ -36,6 +36,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Gold answers. The engine shows it to steps of kind ``reward`` only; to all others it is None."""
     baggage: Mapping[str, str] = msgspec.field(default_factory=dict)
     traceparent: str = ""
+    resumed: bool = False
+    """It goes on with what an earlier process, or an earlier life of the run, began: sessions of then are gone."""
 
 
 class Caller(Protocol):

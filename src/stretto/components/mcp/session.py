@@ -12,7 +12,7 @@ from zlib import crc32
 
 import msgspec
 
-from stretto.types.errors import UsageError
+from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.ids import RunId
 from stretto.types.json import Json
 from stretto.types.messages import RunInfo
@@ -75,7 +75,17 @@ class Leases:
         return _own_lease(run) if self._session.values is None else None
 
     async def take(self, run: RunInfo, reset: Reset) -> Lease:
-        """Lease a value for the run and reset it; waits while none is free. Every `take` needs its `give`."""
+        """Lease a value for the run and reset it; waits while none is free. Every `take` needs its `give`.
+
+        Raises ComponentError for a resumed run and a pool: the run would go on in a state that never saw what it did.
+        """
+        if run.resumed and self._session.values is not None:
+            raise ComponentError(
+                f"run {run.id} was resumed, and its '{self._session.argument}' came from a pool: what it did there is "
+                "gone. Replay it or run it again; a session without `values` is the run's id, which a resume finds",
+                Code.FAILED_PRECONDITION,
+                sent=False,
+            )
         lease = self._by_run.setdefault(run.id, Lease())
         lease.users += 1
         try:

@@ -31,6 +31,10 @@ class Instance:
         """The write's response, or None if it surely did not happen."""
         if self._confirm is None:
             raise InDoubtError(f"component '{self._name}' has no `confirm` method, so it cannot tell")
+        if self._name in THREADS.hung:  # it may be at that very write, and do it after `confirm` has said no
+            raise InDoubtError(
+                f"a call of '{self._name}' that was given up still runs in its thread; ask when it ended"
+            )
         return await self._confirm(request)
 
     async def open(self) -> None:

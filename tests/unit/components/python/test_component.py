@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from stretto.components.python import Context, PerRunPythonComponent, PythonComponent, component, component_of
+from stretto.components.threads import THREADS
 from stretto.types.card import ANY_ACTION
 from stretto.types.enums import Effect, Outcome, Scope
 from stretto.types.errors import BudgetError, Code, ComponentError, InDoubtError, SpecError
@@ -315,6 +316,35 @@ async def test_a_class_tells_whether_a_write_in_doubt_happened(make_request: Any
         assert confirmed is not None
         assert confirmed.output == {"order": "#7", "seen": -1}
     await session.close()
+
+
+ENTERED, GATE = threading.Event(), threading.Event()
+
+
+@component(effects="write")
+class Slowly:
+    """Writes in a thread, which goes on when the call is given up."""
+
+    def __call__(self) -> dict[str, Any]:
+        ENTERED.set()
+        GATE.wait(10)
+        return {"done": True}
+
+    def confirm(self) -> dict[str, Any] | None:
+        return None
+
+
+async def test_a_write_whose_thread_goes_on_is_not_said_to_have_failed(make_request: Any) -> None:
+    slowly = made(Slowly)
+    calling = asyncio.ensure_future(slowly(make_request()))
+    await asyncio.to_thread(ENTERED.wait)
+    calling.cancel()
+    await asyncio.wait([calling])
+    with pytest.raises(InDoubtError, match="a call of 'Slowly' that was given up still runs in its thread"):
+        await slowly.confirm(make_request())
+    GATE.set()
+    await asyncio.to_thread(lambda: [None for _ in iter(lambda: THREADS.hung, {})])
+    assert await slowly.confirm(make_request()) is None
 
 
 async def test_a_component_without_confirm_cannot_tell(make_request: Any) -> None:
