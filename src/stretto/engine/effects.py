@@ -12,7 +12,7 @@ import asyncio
 import msgspec
 
 from stretto.engine.driven import driven
-from stretto.engine.failure import NOTHING_HAPPENED
+from stretto.engine.failure import NOTHING_HAPPENED, cancelled_by_itself
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
 from stretto.record.canonical import canonical
@@ -165,10 +165,13 @@ async def ask_whether_it_happened(
         response = await driven(component.confirm(Request(decoded(effect.request), call)))
     except InDoubtError as error:
         raise InDoubtError(f"{lost}, and '{name}' cannot tell: {error}") from error
-    except asyncio.CancelledError:
-        if not alarm.took():
+    except asyncio.CancelledError as error:
+        if alarm.is_task_cancelled:
+            alarm.took()
             raise
-        raise InDoubtError(f"{lost}, and '{name}' did not say in time whether it happened") from None
+        if alarm.took():
+            raise InDoubtError(f"{lost}, and '{name}' did not say in time whether it happened") from None
+        raise InDoubtError(f"{lost}, and asking '{name}' failed: {cancelled_by_itself(name)}") from error
     except Exception as error:
         raise InDoubtError(f"{lost}, and asking '{name}' failed: {type(error).__name__}: {error}") from error
     finally:

@@ -235,6 +235,15 @@ class TestAsking:
         assert result.error is not None
         assert "did not say" in result.error.message
 
+    def test_a_component_that_cancels_itself_while_it_is_asked_does_not_cancel_the_run(self) -> None:
+        async def cancel_itself(_request: Request) -> object:
+            raise asyncio.CancelledError
+
+        result = execute(linear(call(Bank(saying(LOST), cancel_itself), S)), Book())
+        assert result.status is RunStatus.PARKED
+        assert result.error is not None
+        assert "asking 'pay' failed" in result.error.message
+
     def test_asking_may_use_the_reserve_and_ends_with_the_run(self) -> None:
         async def hang(_request: Request) -> object:
             await asyncio.sleep(1e6)
