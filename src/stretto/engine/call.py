@@ -107,7 +107,7 @@ class StepCall:
 
     def _encode_request(self) -> None:
         try:
-            self._encoded = snapshot(self._data, self._state.max_value_bytes)
+            self._encoded = snapshot(self._data)
         except NotJsonError as error:
             raise ContractError(f"the request to '{self._name}' at step '{self._path}' is not JSON: {error}") from error
         check = self._op.input_check
@@ -320,7 +320,7 @@ class StepCall:
             raise ContractError(f"component '{self._name}' returned {type(response).__name__}, not a Response")
         self._response = response
         try:
-            encoded = snapshot(response.output, self._state.max_value_bytes)
+            encoded = snapshot(response.output)
         except NotJsonError as error:
             raise ContractError(f"the output of '{self._name}' is not JSON: {error}") from error
         effect = self._state.receipts.get(self._path) if self._effect is Effect.WRITE else None
@@ -413,7 +413,7 @@ class StepCall:
             output = await self._ask_fallback(fallback)
         except StepFailed as second:
             raise self._failed(error, reason) from second
-        self._keep(StepStatus.FALLBACK, snapshot(output, self._state.max_value_bytes), error=error, reason=reason)
+        self._keep(StepStatus.FALLBACK, snapshot(output), error=error, reason=reason)
         return output
 
     async def _ask_fallback(self, fallback: Fallback) -> JsonObject:

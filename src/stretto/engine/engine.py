@@ -17,7 +17,7 @@ from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
 from stretto.engine.request import RunRequest, check_request
 from stretto.engine.sessions import Sessions
-from stretto.engine.state import DEFAULT_MAX_VALUE_BYTES, Lane, RunState, StepFailed
+from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Plan
 from stretto.record.canonical import canonical, snapshot
 from stretto.record.model import NULL, ErrorInfo, Run, decoded
@@ -57,15 +57,12 @@ class Engine:
         recorder: Recorder,
         *,
         clock: Clock | None = None,
-        jitter: random.Random | None = None,
         input_key: bytes = b"",
-        max_value_bytes: int = DEFAULT_MAX_VALUE_BYTES,
     ) -> None:
         self._recorder = recorder
         self._clock = clock or SystemClock()
-        self._jitter = jitter or random.Random()  # noqa: S311  # spreads retries, guards nothing
+        self._jitter = random.Random()  # noqa: S311  # spreads retries, guards nothing
         self._input_key = input_key
-        self._max_value_bytes = max_value_bytes
 
     async def run(self, plan: Plan, request: RunRequest) -> Run:
         """Execute the plan on an input; returns the sealed run, whatever became of it.
@@ -119,8 +116,7 @@ class Engine:
     def _admit(self, plan: Plan, request: RunRequest) -> tuple[Run, JsonObject]:
         """Check the request and make the run's record; nothing has been kept yet."""
         check_request(request)
-        most = self._max_value_bytes
-        encoded = _encoded(plan, "input", request.input, most)
+        encoded = _encoded(plan, "input", request.input)
         value = orjson.loads(encoded)
         if type(value) is not dict:
             found = Violation(pointer="", message=f"expected an object, found {type(value).__name__}")
@@ -139,9 +135,9 @@ class Engine:
             tenant=request.tenant,
             labels=dict(request.labels),
             seed=self._jitter.getrandbits(SEED_BITS) if request.seed is None else request.seed,
-            reference=_raw(plan, "reference", request.reference, most),
-            memory=_raw(plan, "memory", request.memory, most),
-            resources=_raw(plan, "resources", request.resources or None, most),
+            reference=_raw(plan, "reference", request.reference),
+            memory=_raw(plan, "memory", request.memory),
+            resources=_raw(plan, "resources", request.resources or None),
             parent=request.parent,
         )
         return run, value
@@ -180,13 +176,11 @@ class Engine:
             info=info,
             info_with_reference=info if reference is None else msgspec.structs.replace(info, reference=reference),
             journal=journal,
-            loop=loop,
             clock=self._clock,
             now=now,
             started=began if history is None else began - self._elapsed_s(run, history),
             watch=watch,
             jitter=self._jitter,
-            max_value_bytes=self._max_value_bytes,
             durability=plan.durability,
             sessions=Sessions(info),
             history=history,
@@ -226,17 +220,17 @@ class Engine:
             run.status, run.reason, run.error = failure.status, failure.reason, failure.error
 
 
-def _encoded(plan: Plan, what: str, value: object, most: int) -> bytes:
+def _encoded(plan: Plan, what: str, value: object) -> bytes:
     """Part of a request as JSON; InputError where it is none, since nothing has been run."""
     try:
-        return snapshot(value, most)
+        return snapshot(value)
     except NotJsonError as error:
         violation = Violation(pointer=error.pointer, message=error.reason)
         raise InputError(f"the {what} of workflow '{plan.name}'", [violation]) from error
 
 
-def _raw(plan: Plan, what: str, value: object, most: int) -> msgspec.Raw:
-    return NULL if value is None else msgspec.Raw(_encoded(plan, what, value, most))
+def _raw(plan: Plan, what: str, value: object) -> msgspec.Raw:
+    return NULL if value is None else msgspec.Raw(_encoded(plan, what, value))
 
 
 def _time_of(loop: asyncio.AbstractEventLoop) -> Callable[[], float]:
@@ -253,7 +247,7 @@ async def _read_memory(state: RunState, given: JsonObject | None, lane: Lane) ->
         given = await StepCall(state, state.plan.memory, {}, MEMORY_PATH, lane).run()
     if given is None:
         return {}
-    run.memory = msgspec.Raw(snapshot(given, state.max_value_bytes))
+    run.memory = msgspec.Raw(snapshot(given))
     return given
 
 
@@ -262,7 +256,7 @@ def _read_output(state: RunState, frame: Frame) -> None:
     plan, run = state.plan, state.run
     try:
         output = {name: get(frame) for name, get in plan.output}
-        run.output = msgspec.Raw(snapshot(output, state.max_value_bytes))
+        run.output = msgspec.Raw(snapshot(output))
         if plan.output_check is not None and not plan.output_check.is_valid(output):
             violations = plan.output_check.violations(output)
             raise ContractError(f"the output of workflow '{plan.name}' breaks its contract:", violations)

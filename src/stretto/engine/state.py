@@ -1,10 +1,8 @@
 """What one run holds while it executes."""
 
-import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
 
 from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.history import History
@@ -18,10 +16,6 @@ from stretto.types.ids import StepPath
 from stretto.types.learning import Reward
 from stretto.types.messages import RunInfo
 from stretto.types.protocols import Clock
-
-DEFAULT_MAX_VALUE_BYTES: Final = 8 * 1024 * 1024
-"""Largest input or output of one step. Workflow engines that had no limit failed at their store's (Temporal: 2 MB
-a payload, retried for ever); larger values belong in a store of their own, passed by reference."""
 
 
 class StepFailed(Exception):  # noqa: N818  # control flow inside the engine, never raised out of it
@@ -53,7 +47,6 @@ class RunState:
     info: RunInfo
     info_with_reference: RunInfo
     journal: Journal
-    loop: asyncio.AbstractEventLoop
     clock: Clock
     now: Callable[[], float]
     """Event-loop time, seconds."""
@@ -61,7 +54,6 @@ class RunState:
     """Event-loop time at which the run started; step times are milliseconds since."""
     watch: Watch
     jitter: random.Random
-    max_value_bytes: int
     durability: Durability
     sessions: Sessions
     history: History | None = None

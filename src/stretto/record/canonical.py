@@ -40,7 +40,7 @@ def snapshot(value: object, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes:
     if len(data) > limit_bytes:
         raise NotJsonError(
             f"the value is {len(data):,} bytes of JSON and the limit is {limit_bytes:,}; "
-            "pass a reference to it (a path, a URL, a key) instead of its content, or raise the limit"
+            "pass a reference to it (a path, a URL, a key) instead of its content"
         )
     if b"null" in data and has_non_finite(value):  # orjson writes NaN as null
         refuse(value)
