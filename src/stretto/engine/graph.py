@@ -32,55 +32,51 @@ async def run_block(state: RunState, block: Block, frame: Frame, prefix: str, la
         for op in block.ops:
             await _run_op(state, op, frame, prefix, lane)
         return
-    waiting = list(block.indegree)
     first, *others = (index for index, count in enumerate(block.indegree) if count == 0)
     try:
         async with asyncio.TaskGroup() as group:
+            running = _GraphRun(state, block, frame, prefix, group)
             for other in others:
-                group.create_task(_run_own_lane(state, block, other, waiting, frame, prefix, lane, group))
-            await _run_lane(state, block, first, waiting, frame, prefix, lane, group)
+                running.open_lane(other, lane.budget)
+            await running.work(first, lane)
     except BaseExceptionGroup as failures:
         raise _first_failure(failures) from failures
 
 
-async def _run_lane(
-    state: RunState,
-    block: Block,
-    index: int,
-    waiting: list[int],
-    frame: Frame,
-    prefix: str,
-    lane: Lane,
-    group: asyncio.TaskGroup,
-) -> None:
-    """Run a step, then what it made ready: the first here, the others in lanes of their own."""
-    while True:
-        await _run_op(state, block.ops[index], frame, prefix, lane)
-        ready = []
-        for child in block.children[index]:
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                ready.append(child)
-        if not ready:
-            return
-        for other in ready[1:]:
-            group.create_task(_run_own_lane(state, block, other, waiting, frame, prefix, lane, group))
-        index = ready[0]
+class _GraphRun:
+    """One block under way whose steps are not in a line: how many others each still waits for."""
 
+    __slots__ = ("_block", "_frame", "_group", "_prefix", "_state", "_waiting")
 
-async def _run_own_lane(
-    state: RunState,
-    block: Block,
-    index: int,
-    waiting: list[int],
-    frame: Frame,
-    prefix: str,
-    parent: Lane,
-    group: asyncio.TaskGroup,
-) -> None:
-    """A lane that is a task of its own."""
-    lane = Lane(state.watch.alarm(), parent.budget)
-    await _run_lane(state, block, index, waiting, frame, prefix, lane, group)
+    def __init__(self, state: RunState, block: Block, frame: Frame, prefix: str, group: asyncio.TaskGroup) -> None:
+        self._state = state
+        self._block = block
+        self._frame = frame
+        self._prefix = prefix
+        self._group = group
+        self._waiting = list(block.indegree)
+
+    def open_lane(self, index: int, budget: Budget) -> None:
+        """Begin with a step in a task of its own."""
+        self._group.create_task(self._work_in_own_lane(index, budget))
+
+    async def work(self, index: int, lane: Lane) -> None:
+        """Run a step, then what it made ready: the first here, the others in lanes of their own."""
+        while True:
+            await _run_op(self._state, self._block.ops[index], self._frame, self._prefix, lane)
+            ready = []
+            for child in self._block.children[index]:
+                self._waiting[child] -= 1
+                if self._waiting[child] == 0:
+                    ready.append(child)
+            if not ready:
+                return
+            for other in ready[1:]:
+                self.open_lane(other, lane.budget)
+            index = ready[0]
+
+    async def _work_in_own_lane(self, index: int, budget: Budget) -> None:
+        await self.work(index, Lane(self._state.watch.alarm(), budget))
 
 
 def _first_failure(failures: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -128,10 +124,7 @@ def _guard_holds(state: RunState, op: Op, frame: Frame, path: StepPath) -> bool:
     """Whether the condition reads true. Null is false: what it asks about was never written."""
     if op.guard is None:
         return True
-    try:
-        value = op.guard(frame)
-    except ExpressionError as error:
-        raise _fail(state, path, error) from error
+    value = _read(state, op.guard, frame, path)
     if value is True:
         return True
     if value is False or value is None:
@@ -139,7 +132,16 @@ def _guard_holds(state: RunState, op: Op, frame: Frame, path: StepPath) -> bool:
     raise _fail(state, path, ContractError(f"condition `{op.guard_source}` is not boolean: it reads {value!r}"))
 
 
+def _read(state: RunState, get: Getter, frame: Frame, path: StepPath) -> Json:
+    """What an expression of a step reads; one that cannot be evaluated fails the step."""
+    try:
+        return get(frame)
+    except ExpressionError as error:
+        raise _fail(state, path, error) from error
+
+
 def _mapped(state: RunState, inputs: tuple[tuple[str, Getter], ...], frame: Frame, path: StepPath) -> JsonObject:
+    """`_read` for each field of a mapping; every call passes here, so it enters one `try`, not one a field."""
     try:
         return {name: get(frame) for name, get in inputs}
     except ExpressionError as error:
@@ -175,10 +177,7 @@ async def _run_map(state: RunState, op: MapOp, frame: Frame, path: StepPath, lan
 
 
 def _items(state: RunState, op: MapOp, frame: Frame, path: StepPath) -> list[Json]:
-    try:
-        items = op.over(frame)
-    except ExpressionError as error:
-        raise _fail(state, path, error) from error
+    items = _read(state, op.over, frame, path)
     if items is None:
         return []
     if not isinstance(items, list):
@@ -229,10 +228,7 @@ class _MapRun:
 async def _run_loop(state: RunState, op: LoopOp, frame: Frame, path: StepPath, lane: Lane) -> None:
     """Run rounds until the condition holds, at most `max_rounds`; a round sees the last only through its carries."""
     started = state.now()
-    try:
-        carried = [carry.start(frame) for carry in op.carries]
-    except ExpressionError as error:
-        raise _fail(state, path, error) from error
+    carried = [_read(state, carry.start, frame, path) for carry in op.carries]
     if state.tainted and not state.tainted.isdisjoint(op.reads):
         state.tainted.update(carry.slot for carry in op.carries)
     done = False
@@ -240,15 +236,13 @@ async def _run_loop(state: RunState, op: LoopOp, frame: Frame, path: StepPath, l
     own = frame
     while rounds < op.max_rounds and not done:
         own = frame.copy()
-        for carry, value in zip(op.carries, carried, strict=True):
-            own[carry.slot] = value
+        _set_carries(op, own, carried)
         rounds += 1
         own[op.round_slot] = rounds
         await run_block(state, op.body, own, f"{path}[{rounds}]/", lane)
         carried = _carry_on(state, op, own, carried, path)
-        for carry, value in zip(op.carries, carried, strict=True):
-            own[carry.slot] = value  # `until` asks about what the round came to
-        done = _is_done(state, op, own, path)
+        _set_carries(op, own, carried)  # `until` asks about what the round came to
+        done = op.until is not None and _read(state, op.until, own, path) is True
     output: JsonObject = {
         "last": {name: own[slot] for name, slot in op.results},
         "rounds": rounds,
@@ -261,27 +255,20 @@ async def _run_loop(state: RunState, op: LoopOp, frame: Frame, path: StepPath, l
     state.keep(_structural(state, path, StepStatus.OK, started, output))
 
 
+def _set_carries(op: LoopOp, own: Frame, carried: list[Json]) -> None:
+    for carry, value in zip(op.carries, carried, strict=True):
+        own[carry.slot] = value
+
+
 def _carry_on(state: RunState, op: LoopOp, own: Frame, carried: list[Json], path: StepPath) -> list[Json]:
     """Values for the next round; what no step of this round wrote stays as it was."""
     following = []
     for carry, value in zip(op.carries, carried, strict=True):
-        try:
-            written = None if carry.next is None else carry.next(own)
-        except ExpressionError as error:
-            raise _fail(state, path, error) from error
+        written = None if carry.next is None else _read(state, carry.next, own, path)
         following.append(value if written is None else written)
     if state.tainted and any(slot in state.tainted for _, slot in op.results):
         state.tainted.update(carry.slot for carry in op.carries)
     return following
-
-
-def _is_done(state: RunState, op: LoopOp, own: Frame, path: StepPath) -> bool:
-    if op.until is None:
-        return False
-    try:
-        return op.until(own) is True
-    except ExpressionError as error:
-        raise _fail(state, path, error) from error
 
 
 # sub-workflows
@@ -301,7 +288,7 @@ async def _run_sub(state: RunState, op: SubOp, frame: Frame, path: StepPath, lan
     _hold(state, path, f"the output of sub-workflow '{plan.name}'", plan.output_check, output)
     frame[op.slot] = output
     record = _structural(state, path, StepStatus.OK, started, output)
-    record.input = msgspec.Raw(snapshot(data, state.max_value_bytes))
+    record.input = msgspec.Raw(snapshot(data))
     state.keep(record)
 
 
