@@ -20,7 +20,7 @@ _Row = tuple[str, str]
 class VerbCommand(TyperCommand):
     """A verb. Any: click's own classes, which newer typer vendors under a private name."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # click calls it with both
         """Print the help; the formatter stays empty."""
         arguments = [_argument(each) for each in self.params if each.param_type_name == "argument"]
         sections = [
@@ -33,7 +33,7 @@ class VerbCommand(TyperCommand):
 class VerbGroup(TyperGroup):
     """A verb that is followed by another."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # click calls it with both
         """Print the help; the formatter stays empty."""
         commands: list[tuple[str, Any]] = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         sections = [

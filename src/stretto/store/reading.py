@@ -93,7 +93,7 @@ def list_runs(connection: sqlite3.Connection, filters: Filters, limit: int | Non
 
 def list_unsealed(connection: sqlite3.Connection) -> Iterator[tuple[RunSummary, str, int]]:
     """Runs accepted and not sealed, oldest first, with their owner and the end of its lease."""
-    query = f"SELECT {_LISTED}, owner, lease_until_ns FROM runs WHERE status IS NULL ORDER BY id"  # noqa: S608
+    query = f"SELECT {_LISTED}, owner, lease_until_ns FROM runs WHERE status IS NULL ORDER BY id"  # noqa: S608  # no text of a caller is in it
     for *row, owner, lease_until_ns in connection.execute(query):
         yield _summary(tuple(row)), owner, lease_until_ns
 
@@ -184,7 +184,7 @@ def _with_steps(connection: sqlite3.Connection, heads: Sequence[tuple[str, str, 
     gets = {tenant: _getter(connection, tenant) for tenant in {head[1] for head in heads}}
     tenants = {head[0]: head[1] for head in heads}
     marks = ",".join("?" * len(heads))
-    query = f"SELECT run_id, doc, spilled FROM steps WHERE run_id IN ({marks}) ORDER BY run_id, seq"  # noqa: S608
+    query = f"SELECT run_id, doc, spilled FROM steps WHERE run_id IN ({marks}) ORDER BY run_id, seq"  # noqa: S608  # no text of a caller is in it
     for run_id, doc, spilled in connection.execute(query, list(steps)).fetchall():
         steps[run_id].append(read_step(doc, spilled, gets[tenants[run_id]]))
     runs = []
