@@ -1,0 +1,153 @@
+"""Runs that released versions wrote are read, kept and replayed as if this version had written them."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+import stretto
+from stretto import Run, Store
+from stretto.record.canonical import canonical
+from stretto.record.model import StepRecord, decoded
+from stretto.types.enums import Effect, StepStatus
+from tests.replay.cases import Case, Change, folders, read_case, recorded_in
+
+FOLDERS = folders()
+
+
+@pytest.fixture(params=FOLDERS, ids=[f"{folder.parent.name}-{folder.name}" for folder in FOLDERS])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of a case's folder, and the working directory: what a component writes stays there."""
+    shutil.copytree(request.param, tmp_path / "case", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(tmp_path / "case")
+    return tmp_path / "case"
+
+
+@pytest.fixture
+def case(folder: Path) -> Case:
+    return read_case(folder)
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[Store]:
+    """A fresh store that has imported the run."""
+    with Store(folder / "runs.db") as store:
+        store.import_(recorded_in(folder))
+        yield store
+
+
+@pytest.fixture
+def recorded(store: Store) -> Run:
+    (run,) = store.runs()
+    return run
+
+
+@pytest.fixture
+def workflow(folder: Path, store: Store) -> Iterator[stretto.Workflow]:
+    with stretto.load(folder / "workflow.yaml", store=store) as workflow:
+        yield workflow
+
+
+def test_exporting_what_was_imported_gives_the_same_lines_and_arrays(folder: Path, store: Store) -> None:
+    store.export(folder / "again.jsonl")
+    before, after = (path.read_bytes().splitlines() for path in (recorded_in(folder), folder / "again.jsonl"))
+    assert list(map(canonical, after)) == list(map(canonical, before))
+    assert _files(folder / "again.blobs") == _files(folder / "run.blobs")
+
+
+def test_the_same_files_are_still_the_versions_that_the_run_was_pinned_to(
+    recorded: Run, workflow: stretto.Workflow
+) -> None:
+    assert workflow.plan.manifest == recorded.manifest
+
+
+async def test_a_replay_takes_every_answer_from_the_record(recorded: Run, workflow: stretto.Workflow) -> None:
+    again = await workflow.replay(recorded)
+    before = {step.path: step for step in recorded.steps}
+    assert (again.status, again.reason) == (recorded.status, recorded.reason)
+    assert decoded(again.output) == decoded(recorded.output)
+    assert (again.rewards, again.reward) == (recorded.rewards, recorded.reward)
+    assert not again.simulated
+    for step in again.steps:
+        assert (step.status, bytes(step.output)) == (before[step.path].status, bytes(before[step.path].output))
+        assert _was_called(step) == (step.status is StepStatus.FAILED)
+    unreached = before.keys() - {step.path for step in again.steps}
+    assert {path.rpartition("/")[0] for path in unreached} <= {step.path for step in again.steps if step.reused_from}
+    _assert_nothing_was_written(again, workflow.store)
+
+
+MARKED_TOO_LITTLE = {
+    "condition-no branch is taken": "a step that is skipped by a changed value does not pass the mark on",
+    "for_each-one item": "a map does not pass the mark on, and shares it among its items",
+    "item_error-the item that failed": "a map does not pass the mark on",
+    "item_error-an item beside the one that failed": "a map does not pass the mark on",
+    "sub_workflow-the step before the inner workflow": "the mark does not reach into a sub-workflow",
+}
+"""Changes after which the engine does not yet mark every step downstream, and why."""
+
+
+def _changes(*, failing: Mapping[str, str]) -> list[object]:
+    return [
+        pytest.param(folder, change, id=f"{folder.parent.name}-{name}", marks=_mark(failing.get(name)))
+        for folder in FOLDERS
+        for change in read_case(folder).changes
+        for name in [f"{folder.name}-{change.name}"]
+    ]
+
+
+def _mark(reason: str | None) -> tuple[pytest.MarkDecorator, ...]:
+    return () if reason is None else (pytest.mark.xfail(reason=reason),)
+
+
+@pytest.mark.parametrize(("folder", "change"), _changes(failing={}), indirect=["folder"])
+async def test_a_replay_under_a_change_makes_again_what_is_downstream_and_nothing_else(
+    change: Change, recorded: Run, workflow: stretto.Workflow
+) -> None:
+    again = await workflow.replay(recorded, outputs=change.outputs, dry_run=change.dry_run)
+    called = {step.path for step in again.steps if _was_called(step)}
+    assert called == {*change.outputs, *change.again, *change.retried, *change.refused}
+    assert (again.status, decoded(again.output)) == (change.status, change.output)
+    _assert_nothing_was_written(again, workflow.store)
+
+
+@pytest.mark.parametrize(("folder", "change"), _changes(failing=MARKED_TOO_LITTLE), indirect=["folder"])
+async def test_a_replay_under_a_change_marks_what_is_downstream_as_simulated_and_nothing_else(
+    change: Change, recorded: Run, workflow: stretto.Workflow
+) -> None:
+    again = await workflow.replay(recorded, outputs=change.outputs, dry_run=change.dry_run)
+    left_out = {step.path for step in again.steps if "dry_run" in step.evidence}
+    marked = {step.path for step in again.steps if step.simulated and step.component}
+    assert marked == {*change.outputs, *change.again, *change.refused, *left_out}
+    assert again.simulated
+
+
+def test_what_became_known_later_is_kept_in_its_order(case: Case, recorded: Run, store: Store) -> None:
+    kept = [(note.name, note.value, note.path, note.by, note.reason) for note in store.annotations(recorded.id)]
+    assert kept == [(note.name, note.value, note.path, note.by, note.reason) for note in case.annotations]
+
+
+def test_what_was_asked_is_what_was_recorded(case: Case, recorded: Run) -> None:
+    asked = (case.input, case.labels, case.tenant, case.seed, case.reference)
+    kept = (decoded(recorded.input), recorded.labels, recorded.tenant, recorded.seed, decoded(recorded.reference))
+    assert kept == asked
+
+
+def test_each_recorded_write_has_its_intent_and_its_receipt(recorded: Run, store: Store) -> None:
+    writes = {step.path: decoded(step.output) for step in recorded.steps if step.effect is Effect.WRITE}
+    receipts = {effect.path: effect.receipt and decoded(effect.receipt) for effect in store.effects(recorded.id)}
+    assert receipts == writes
+
+
+def _was_called(step: StepRecord) -> bool:
+    """Whether its component was asked, or something given stood in the place of that."""
+    return bool(step.component) and not step.reused_from and step.status is not StepStatus.SKIPPED
+
+
+def _assert_nothing_was_written(again: Run, store: Store) -> None:
+    assert store.effects(again.id) == []
+    assert not Path("ledger.jsonl").exists()
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()} if folder.is_dir() else {}
