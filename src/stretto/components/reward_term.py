@@ -8,6 +8,7 @@ from stretto.components.codes import ComponentCode
 from stretto.components.python.invoke import context_for, evaluator
 from stretto.components.python.place import refuse
 from stretto.components.python.signature import Signature, read_signature
+from stretto.engine.failure import recordable
 from stretto.types.errors import StrettoError
 from stretto.types.learning import Reward
 from stretto.types.messages import Request, Response
@@ -54,7 +55,7 @@ class RewardTerm:
         try:
             value, queue_ms = await evaluate(signature.own_fields(request.input), context)
         except StrettoError as error:
-            rewards = tuple(_reward(term, None, str(error), weights) for term in self.names)
+            rewards = tuple(_reward(term, None, recordable(str(error)), weights) for term in self.names)
         else:
             rewards = tuple(self._read(term, value, weights) for term in self.names)
         response = Response(output=None, rewards=rewards, queue_ms=queue_ms)

@@ -14,7 +14,7 @@ import orjson
 
 from stretto.engine import effects
 from stretto.engine.driven import driven
-from stretto.engine.failure import as_component_error, cancelled_by_itself, error_info, reason_of
+from stretto.engine.failure import as_component_error, cancelled_by_itself, error_info, is_components_own, reason_of
 from stretto.engine.history import Mode
 from stretto.engine.report import check_report
 from stretto.engine.state import Lane, RunState, StepFailed
@@ -286,7 +286,9 @@ class StepCall:
             raise cancelled_by_itself(self._name) from error
         except (UsageError, ReplayError):
             raise
-        except Exception as error:
+        except BaseException as error:
+            if not is_components_own(error, alarm.task, is_cancelled=alarm.is_task_cancelled):
+                raise
             raise as_component_error(self._name, error) from error
         finally:
             alarm.deadline = None

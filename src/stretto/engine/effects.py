@@ -12,7 +12,7 @@ import asyncio
 import msgspec
 
 from stretto.engine.driven import driven
-from stretto.engine.failure import NOTHING_HAPPENED, cancelled_by_itself
+from stretto.engine.failure import NOTHING_HAPPENED, cancelled_by_itself, is_components_own, text_of
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
 from stretto.record.canonical import canonical
@@ -172,8 +172,10 @@ async def ask_whether_it_happened(
         if alarm.took():
             raise InDoubtError(f"{lost}, and '{name}' did not say in time whether it happened") from None
         raise InDoubtError(f"{lost}, and asking '{name}' failed: {cancelled_by_itself(name)}") from error
-    except Exception as error:
-        raise InDoubtError(f"{lost}, and asking '{name}' failed: {type(error).__name__}: {error}") from error
+    except BaseException as error:
+        if not is_components_own(error, alarm.task, is_cancelled=alarm.is_task_cancelled):
+            raise
+        raise InDoubtError(f"{lost}, and asking '{name}' failed: {type(error).__name__}: {text_of(error)}") from error
     finally:
         alarm.deadline = None
     alarm.took()  # it may have rung and been ignored

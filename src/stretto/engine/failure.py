@@ -1,5 +1,8 @@
 """Failures as data: one place that says what an exception means for a step and its run."""
 
+import asyncio
+import signal
+from opcode import opmap
 from typing import Final
 
 from stretto.record.model import ErrorInfo
@@ -11,6 +14,7 @@ from stretto.types.errors import (
     ContractError,
     InDoubtError,
     StrettoError,
+    Violation,
 )
 from stretto.types.ids import StepPath
 
@@ -31,13 +35,22 @@ NOTHING_HAPPENED: Final = frozenset(
 """Codes by which a component says that it refused the request: a write that failed so did not happen. After every
 other code (a time-out, a lost connection, a crash) it may have, and the write is in doubt."""
 
+TEXT_CHARS: Final = 2000
+"""Of what an exception says: enough to mend what it tells of, and with it a message may still say who and where."""
 
-def as_component_error(name: str, error: Exception) -> ComponentError:
+MESSAGE_CHARS: Final = 4000
+"""Of a message on the record, where it stands with the attempt, the step and the run: a row should stay small."""
+
+_RAISE: Final = opmap["RAISE_VARARGS"]
+"""What the statement ``raise`` is compiled to."""
+
+
+def as_component_error(name: str, error: BaseException, did: str = "raised") -> ComponentError:
     """What a component raised, as a `ComponentError`; kinds classify better where they know more."""
     if isinstance(error, ComponentError):
         return error
-    text = f"component '{name}' raised {type(error).__name__}: {error}"
-    if isinstance(error, StrettoError):
+    text = f"component '{name}' {did} {type(error).__name__}: {text_of(error)}"
+    if isinstance(error, StrettoError) or not isinstance(error, Exception):
         return ComponentError(text, Code.INTERNAL)
     if isinstance(error, TimeoutError):
         return ComponentError(text, Code.DEADLINE_EXCEEDED)
@@ -55,14 +68,61 @@ def cancelled_by_itself(name: str) -> ComponentError:
     )
 
 
+def is_components_own(error: BaseException, task: "asyncio.Task[object]", *, is_cancelled: bool) -> bool:
+    """Whether a component's code raised this; else it came through the component, from whoever runs the process.
+
+    Ctrl-C is raised wherever the program stands, and must end it. An event loop that drops a task, and an outer
+    component that is given up, close what waits inside with GeneratorExit.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return _is_from_raise_statement(error)
+    if isinstance(error, GeneratorExit):
+        return not is_cancelled and asyncio.current_task(task.get_loop()) is task
+    return True
+
+
+def _is_from_raise_statement(error: KeyboardInterrupt) -> bool:
+    """Python itself interrupts at any instruction but a ``raise``; asyncio's handler of the signal has one."""
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code, handler = trace.tb_frame.f_code, signal.getsignal(signal.SIGINT)
+    is_in_handler = code is getattr(getattr(handler, "func", handler), "__code__", None)
+    return code.co_code[trace.tb_lasti] == _RAISE and not is_in_handler
+
+
+def text_of(error: BaseException) -> str:
+    """What an exception says, as a record can hold it; an exception without a text says so."""
+    try:
+        text = str(error)
+    except Exception as broken:  # noqa: BLE001  # a text that its own class cannot make hides no failure
+        text = f"its text cannot be read, str() of it raised {type(broken).__name__}"
+    return recordable(text, TEXT_CHARS) or "no message"
+
+
+def recordable(text: str, limit: int = MESSAGE_CHARS) -> str:
+    """A text cut to a number of characters, with what UTF-8 cannot hold replaced by U+FFFD."""
+    if len(text) > limit:
+        text = f"{text[:limit]}… ({len(text) - limit:,} more characters)"
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def error_info(error: StrettoError, path: StepPath | str) -> ErrorInfo:
     """An error as it is kept on the record."""
     return ErrorInfo(
         code=error.code,
-        message=str(error),
+        message=recordable(str(error)),
         rpc_code=error.rpc_code.value if isinstance(error, ComponentError) else "",
         path=path,
-        violations=error.violations if isinstance(error, ContractError) else (),
+        violations=tuple(map(_recordable, error.violations)) if isinstance(error, ContractError) else (),
+    )
+
+
+def _recordable(violation: Violation) -> Violation:
+    return Violation(
+        pointer=recordable(violation.pointer, TEXT_CHARS), message=recordable(violation.message, TEXT_CHARS)
     )
 
 

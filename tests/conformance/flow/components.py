@@ -56,6 +56,48 @@ async def crash(n: int) -> Number:
     raise RuntimeError(f"no luck with {n}")
 
 
+class Mute(Exception):
+    """Cannot say what is wrong."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+ODDITIES = {
+    "SystemExit": SystemExit(3),
+    "KeyboardInterrupt": KeyboardInterrupt(),
+    "GeneratorExit": GeneratorExit(),
+    "BaseException": BaseException("bare"),
+    "StopIteration": StopIteration(3),
+    "StopAsyncIteration": StopAsyncIteration(),
+    "CancelledError": asyncio.CancelledError(),
+    "Mute": Mute(),
+    "10 MB": ValueError("x" * 10_000_000),
+    "half a character": ValueError("a\ud800\0b"),
+}
+
+
+def throw(what: str) -> dict[str, Any]:
+    raise ODDITIES[what].with_traceback(None)
+
+
+@stretto.component
+async def throws(what: str) -> dict[str, Any]:
+    return throw(what)
+
+
+@stretto.component
+def throws_in_a_thread(what: str) -> dict[str, Any]:
+    return throw(what)
+
+
+@stretto.component
+async def throws_in_a_group(what: str) -> dict[str, Any]:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(throws(what))
+    return {}
+
+
 @stretto.component
 async def hang(n: int) -> Number:
     await asyncio.Event().wait()

@@ -14,6 +14,7 @@ from typing import Any, Final
 from stretto.components.codes import ComponentCode
 from stretto.components.python.decorator import component_of
 from stretto.components.python.place import place_of
+from stretto.engine.failure import text_of
 from stretto.types.card import Card
 from stretto.types.errors import Problem, SpecError, StrettoError
 from stretto.types.protocols import Component
@@ -119,12 +120,13 @@ def failed_import(path: Path, error: BaseException) -> Problem:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if path.parent in Path(frame.filename).parents]
     line, file = (own[-1].lineno or 0, Path(own[-1].filename)) if own else (0, path)
-    text = str(error) or "no message"
     if isinstance(error, ModuleNotFoundError):
         remedy = f"install the package that has '{error.name}', or put {error.name}.py beside {path.name}"
     else:
         remedy = "a file that can be imported; what needs a server or a model belongs in a class's `open`"
-    return _import_problem(file, line, f"importing '{path.name}' raised {type(error).__name__}: {text}", remedy)
+    return _import_problem(
+        file, line, f"importing '{path.name}' raised {type(error).__name__}: {text_of(error)}", remedy
+    )
 
 
 def _import_problem(file: Path, line: int, message: str, expected: str, column: int = 0) -> Problem:

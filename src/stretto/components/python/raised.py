@@ -3,6 +3,7 @@
 from types import TracebackType
 from typing import Final
 
+from stretto.engine.failure import text_of
 from stretto.types.errors import Code, ComponentError
 
 _PROGRAMMING: Final = (
@@ -36,9 +37,9 @@ def code_of(error: BaseException) -> Code:
 
 def component_error(name: str, error: BaseException, home: str) -> ComponentError:
     """The error as the engine takes it: who raised, what, and the nearest place in the file `home`."""
-    text = str(error) or "no message"
+    place = place_of(error.__traceback__, home)
     return ComponentError(
-        f"component '{name}' raised {type(error).__name__}: {text} ({place_of(error.__traceback__, home)})",
+        f"component '{name}' raised {type(error).__name__}: {text_of(error)} ({place})",
         code_of(error),
     )
 
