@@ -20,14 +20,17 @@ if TYPE_CHECKING:
     from stretto.runtime.load import load
     from stretto.runtime.workflow import Workflow
     from stretto.store.sqlite import Store
-    from stretto.types.enums import Effect, RunStatus, StepStatus
+    from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
     from stretto.types.errors import (
         Code,
         ComponentError,
         InDoubtError,
         InputError,
+        ReplayError,
         SpecError,
+        StoreError,
         StrettoError,
+        UsageError,
     )
     from stretto.types.learning import Action, ModelCall, Reward
     from stretto.types.messages import Request, Response, Usage
@@ -39,6 +42,7 @@ _HOMES = {
     "ComponentError": "stretto.types.errors",
     "CompositeReward": "stretto.components.reward",
     "Context": "stretto.components.python",
+    "Durability": "stretto.types.enums",
     "Effect": "stretto.types.enums",
     "InDoubtError": "stretto.types.errors",
     "InputError": "stretto.types.errors",
@@ -46,7 +50,9 @@ _HOMES = {
     "McpSession": "stretto.components.mcp",
     "ModelCall": "stretto.types.learning",
     "OpenAiModel": "stretto.components.openai",
+    "Reason": "stretto.types.enums",
     "RecencyMemory": "stretto.components.memory",
+    "ReplayError": "stretto.types.errors",
     "Request": "stretto.types.messages",
     "Response": "stretto.types.messages",
     "Reward": "stretto.types.learning",
@@ -58,8 +64,10 @@ _HOMES = {
     "StepRecord": "stretto.record.model",
     "StepStatus": "stretto.types.enums",
     "Store": "stretto.store.sqlite",
+    "StoreError": "stretto.types.errors",
     "StrettoError": "stretto.types.errors",
     "Usage": "stretto.types.messages",
+    "UsageError": "stretto.types.errors",
     "Workflow": "stretto.runtime.workflow",
     "component": "stretto.components.python",
     "load": "stretto.runtime.load",
@@ -73,6 +81,7 @@ __all__ = [
     "ComponentError",
     "CompositeReward",
     "Context",
+    "Durability",
     "Effect",
     "InDoubtError",
     "InputError",
@@ -80,7 +89,9 @@ __all__ = [
     "McpSession",
     "ModelCall",
     "OpenAiModel",
+    "Reason",
     "RecencyMemory",
+    "ReplayError",
     "Request",
     "Response",
     "Reward",
@@ -92,8 +103,10 @@ __all__ = [
     "StepRecord",
     "StepStatus",
     "Store",
+    "StoreError",
     "StrettoError",
     "Usage",
+    "UsageError",
     "Workflow",
     "component",
     "load",

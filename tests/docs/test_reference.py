@@ -31,6 +31,7 @@ from stretto.spec.shorthand import BASES
 from stretto.spec.sla_keys import ON_BREACH, SLA
 from stretto.spec.step_keys import REPEAT, STEP
 from stretto.spec.workflow_keys import BUDGET, WORKFLOW
+from stretto.store.reading import Filters
 from stretto.types.errors import RETRYABLE_CODES, Code, StrettoError
 from stretto.types.json import JsonObject
 from tests.docs.pages import ROOT, Page, read_page, rows, section
@@ -164,6 +165,22 @@ def test_every_public_method_of_the_main_classes_is_documented() -> None:
         public = {name for name, _ in inspect.getmembers(owner) if not name.startswith("_")}
         public -= {"plan", "store"} if owner is stretto.Workflow else set()
         assert {name.partition("(")[0].removeprefix("await ") for name in told} >= public, owner.__name__
+
+
+SETS = [
+    name for name in stretto.__all__ if isinstance(kind := getattr(stretto, name), type) and issubclass(kind, StrEnum)
+]
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if name != "Code"])
+def test_every_value_of_a_closed_set_at_the_door_is_documented(name: str) -> None:
+    told = " ".join(section(PYTHON, f"stretto.{name}"))
+    assert [value for value in getattr(stretto, name) if f"`{value}`" not in told] == []
+
+
+def test_the_filters_of_a_store_are_documented() -> None:
+    told = " ".join(section(PYTHON, "stretto.Store")).partition("Filters are ")[2].partition(".")[0]
+    assert {name.strip("` ") for name in told.split(",")} == set(Filters.__annotations__)
 
 
 def _named(line: str) -> list[str]:
