@@ -71,12 +71,12 @@ def cancelled_by_itself(name: str) -> ComponentError:
 def is_components_own(error: BaseException, task: "asyncio.Task[object]", *, is_cancelled: bool) -> bool:
     """Whether a component's code raised this; else it came through the component, from whoever runs the process.
 
-    Ctrl-C is raised wherever the program stands, and must end it. An event loop that drops a task, and an outer
-    component that is given up, close what waits inside with GeneratorExit.
+    Ctrl-C is raised wherever the program stands, and must end it. Whoever cancels the task, drops it, or gives up the
+    component that waits for this one, stops what is inside with CancelledError or GeneratorExit.
     """
     if isinstance(error, KeyboardInterrupt):
         return _is_from_raise_statement(error)
-    if isinstance(error, GeneratorExit):
+    if isinstance(error, GeneratorExit | asyncio.CancelledError):
         return not is_cancelled and asyncio.current_task(task.get_loop()) is task
     return True
 

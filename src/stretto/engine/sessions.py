@@ -3,6 +3,7 @@
 import asyncio
 from typing import Final
 
+from stretto.engine.holding import close_each
 from stretto.types.errors import UsageError
 from stretto.types.messages import RunInfo
 from stretto.types.protocols import Component, OpensPerRun, Session
@@ -42,12 +43,6 @@ class Sessions:
 
     async def close(self) -> tuple[str, ...]:
         """Close all, newest first; returns what could not be closed, in words."""
-        failures = []
-        for name, session in reversed(self._sessions.items()):
-            try:
-                async with asyncio.timeout(CLOSE_GRACE_S):
-                    await session.close()
-            except Exception as error:  # noqa: BLE001  # one session's trouble must not keep the others open
-                failures.append(f"session of '{name}' did not close: {type(error).__name__}: {error}")
+        newest_first = [(f"session of '{name}'", session) for name, session in reversed(self._sessions.items())]
         self._sessions.clear()
-        return tuple(failures)
+        return tuple(await close_each(newest_first, CLOSE_GRACE_S))

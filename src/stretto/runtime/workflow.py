@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from stretto.engine.engine import Engine
 from stretto.engine.history import History, hold_to_manifest
+from stretto.engine.holding import close_each, open_one
 from stretto.engine.request import RunRequest
 from stretto.plan.check import Check
 from stretto.plan.model import Plan
@@ -44,7 +45,7 @@ class Workflow:
         self.store = store
         self.plan = compiler(catalog)
         self._engine: Engine | None = None
-        self._opened: list[Opens] = []
+        self._opened: list[tuple[str, Opens]] = []
         self._opening: asyncio.Lock | None = None
         self._is_open = False
         self._runner: asyncio.Runner | None = None
@@ -224,24 +225,24 @@ class Workflow:
 
     async def _open_components(self) -> None:
         try:
-            for component in self.plan.components.values():
+            for name, component in self.plan.components.items():
                 if isinstance(component, Opens):
-                    await component.open()
-                    self._opened.append(component)
+                    await open_one(name, component)
+                    self._opened.append((name, component))
         except BaseException:  # nobody closes a workflow that did not open: a server would stay
             await self._close_components()
             raise
 
     async def _close_components(self) -> None:
-        """Close all that is open, newest first. Runs were answered already, so trouble is told and stops nothing."""
+        """Close all that is open. Runs were answered already, so trouble is told and stops nothing."""
+        for trouble in await close_each(self._newest_first(), CLOSE_GRACE_S):
+            _log.warning("%s", trouble)
+
+    def _newest_first(self) -> Iterator[tuple[str, Opens]]:
+        """Takes what is open, one at a time: what is not reached stays to be closed later."""
         while self._opened:
-            component = self._opened.pop()
-            try:
-                async with asyncio.timeout(CLOSE_GRACE_S):
-                    await component.close()
-            except Exception as error:  # noqa: BLE001  # one component's trouble must not keep the others open
-                why = f"it took longer than {CLOSE_GRACE_S:g} s" if isinstance(error, TimeoutError) else error
-                _log.warning("a component did not close: %s", why)
+            name, component = self._opened.pop()
+            yield f"component '{name}'", component
 
     async def aclose(self) -> None:
         """Close the components and flush the store. The workflow may be used again.

@@ -1,0 +1,109 @@
+"""What was opened is closed in turn, whatever each of them does about it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from stretto.engine.holding import close_each
+from stretto.testing import run_virtual
+from stretto.types.errors import Code, ComponentError
+
+GRACE_S = 5.0
+
+
+class Holder:
+    """Closes as it is told to, and counts."""
+
+    def __init__(self, close: Callable[[], Awaitable[object]]) -> None:
+        self._close = close
+        self.closed = 0
+
+    async def close(self) -> None:
+        self.closed += 1
+        await self._close()
+
+
+async def well() -> None:
+    await asyncio.sleep(1)
+
+
+async def hang() -> None:
+    await asyncio.Event().wait()
+
+
+async def hang_on() -> None:
+    while True:
+        try:
+            await asyncio.sleep(1)
+        except asyncio.CancelledError:
+            continue
+
+
+async def end_late() -> None:
+    try:
+        await asyncio.sleep(100)
+    except asyncio.CancelledError:
+        await asyncio.sleep(0.5)
+
+
+def raising(error: BaseException) -> Callable[[], Awaitable[object]]:
+    async def close() -> None:
+        raise error
+
+    return close
+
+
+@pytest.mark.parametrize(
+    ("close", "says", "takes_s"),
+    [
+        (well, "", 1.0),
+        (hang, "it took longer than 5 s", 5.0),
+        (hang_on, "it took longer than 5 s", 6.0),
+        (end_late, "", 5.5),
+        (raising(ValueError("the lid is stuck")), "ValueError: the lid is stuck", 0.0),
+        (raising(ValueError()), "ValueError: no message", 0.0),
+        (raising(TimeoutError("mine")), "TimeoutError: mine", 0.0),
+        (raising(ComponentError("in words", Code.ABORTED)), "in words", 0.0),
+        (raising(SystemExit(3)), "SystemExit: 3", 0.0),
+        (raising(KeyboardInterrupt()), "KeyboardInterrupt: no message", 0.0),
+        (raising(GeneratorExit()), "GeneratorExit: no message", 0.0),
+        (raising(asyncio.CancelledError()), "CancelledError: no message", 0.0),
+    ],
+)
+def test_one_that_does_not_close_is_told_of_and_keeps_no_other_open(
+    close: Callable[[], Awaitable[object]], says: str, takes_s: float
+) -> None:
+    holders = [("the first", Holder(well)), ("the odd one", Holder(close)), ("the last", Holder(well))]
+
+    async def main() -> tuple[list[str], float]:
+        troubles = await close_each(holders, GRACE_S)
+        current = asyncio.current_task()
+        assert current is not None
+        assert not current.cancelling()
+        return troubles, asyncio.get_running_loop().time()
+
+    troubles, took_s = run_virtual(main())
+    assert troubles == ([f"the odd one did not close: {says}"] if says else [])
+    assert took_s == pytest.approx(takes_s + 2.0)
+    assert [holder.closed for _, holder in holders] == [1, 1, 1]
+
+
+def test_a_text_of_any_length_is_cut() -> None:
+    (trouble,) = run_virtual(close_each([("it", Holder(raising(ValueError("x" * 10**7))))], GRACE_S))
+    assert len(trouble) < 2100
+
+
+def test_cancelling_the_caller_ends_it_and_leaves_what_was_not_reached() -> None:
+    left = [("first", Holder(hang)), ("second", Holder(well))]
+
+    async def main() -> None:
+        closing = close_each((left.pop(0) for _ in range(2)), GRACE_S)
+        task = asyncio.ensure_future(closing)
+        await asyncio.sleep(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run_virtual(main())
+    assert [(name, holder.closed) for name, holder in left] == [("second", 0)]
