@@ -41,7 +41,9 @@ def make_run(store: WatchedStore, file: Path, start: Start, *, given: Path | Non
             made = asyncio.run(_made(load(file, store=store), start))
     except KeyboardInterrupt:
         return _interrupted(store, given=given, as_json=as_json)
-    except asyncio.CancelledError:  # nobody pressed Ctrl-C: a component cancelled the task that it was run in
+    except (asyncio.CancelledError, SystemExit):
+        # Nobody pressed Ctrl-C. A component cancelled the task that it was run in, or exited in a task of its own: that
+        # ends the event loop.
         store.flush()
         made = store.get(store.begun)
     tell_run(made, store.path, file, given=given, as_json=as_json)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stretto.testing import VirtualLoop
 from tests.unit.cli.conftest import Cli
 
 OSLO = '{"query": "oslo"}'
@@ -151,6 +152,76 @@ def test_a_component_that_does_not_close_costs_nobody_the_answer(cli: Cli) -> No
 def test_a_component_that_cancels_its_task_leaves_one_document_of_a_cancelled_run(cli: Cli) -> None:
     told = cli("run", "workflow.yaml", "--json", "--input", '{"query": "cancel"}')
     assert (told.code, told.document["run"]["status"]) == (1, "cancelled")
+
+
+EXITING = """
+import asyncio
+import sys
+import stretto
+
+@stretto.component(effects="pure")
+async def Planner(query: str) -> dict:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(asyncio.sleep(60))
+        group.create_task(exiting())
+    return {}
+
+async def exiting():
+    sys.exit(0)
+"""
+
+
+def test_a_component_that_exits_in_a_task_of_its_own_does_not_pass_for_success(cli: Cli, folder: Path) -> None:
+    (folder / "components.py").write_text(EXITING)
+    (folder / "workflow.yaml").write_text(ONE_STEP)
+    told = cli("run", "workflow.yaml", "--input", OSLO)
+    assert (told.code, told.out) == (1, "")
+    assert "component 'Planner' raised SystemExit: 0" in told.err
+
+
+HOOKS = """
+import asyncio
+import stretto
+
+@stretto.component(effects="pure")
+class Planner:
+    async def __call__(self, query: str) -> dict:
+        return {{"plan": query}}
+
+    async def {hook}(self) -> None:
+        {body}
+"""
+
+HANG_ON = """
+        while True:
+            try: await asyncio.sleep(1)
+            except asyncio.CancelledError: pass
+"""
+
+
+@pytest.mark.parametrize("body", ["await asyncio.Event().wait()", HANG_ON, "raise SystemExit(3)", "raise KeyError"])
+def test_a_component_whose_close_hangs_or_raises_is_left_behind(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    (folder / "components.py").write_text(HOOKS.format(hook="close", body=body))
+    (folder / "workflow.yaml").write_text(ONE_STEP)
+    monkeypatch.setattr("asyncio.events.new_event_loop", VirtualLoop)
+    told = cli("run", "workflow.yaml", "--input", OSLO)
+    assert (told.code, told.document) == (0, {"plan": {"plan": "oslo"}})
+    assert cli("runs", "list", "--json").document["runs"][0]["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    "error", ["ValueError('no key')", "OSError('no port')", "SystemExit(0)", "KeyboardInterrupt", "GeneratorExit"]
+)
+def test_a_component_that_does_not_open_is_named_and_no_run_is_made(cli: Cli, folder: Path, error: str) -> None:
+    (folder / "components.py").write_text(HOOKS.format(hook="open", body=f"raise {error}"))
+    (folder / "workflow.yaml").write_text(ONE_STEP)
+    told = cli("run", "workflow.yaml", "--input", OSLO, "--json")
+    assert (told.code, told.document["error"]["code"], told.err) == (1, "component", "")
+    assert "component 'Planner' " in told.document["error"]["message"]
+    assert f"raised {error.partition('(')[0]}: " in told.document["error"]["message"]
+    assert not (folder / ".stretto" / "runs.db").exists()
 
 
 def test_an_input_that_is_no_json_of_the_record_is_wrong_usage(cli: Cli) -> None:
