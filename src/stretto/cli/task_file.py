@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from stretto.cli.json_text import refuse_repeated_keys
 from stretto.learn.tasks import Task
 from stretto.spec.suggest import nearest
 from stretto.types.errors import UsageError
@@ -32,6 +33,7 @@ def _task(line: bytes, place: str) -> Task:
             guess = nearest(min(unknown), Task.__struct_fields__)
             hint = f"did you mean '{guess}'? " if guess else ""
             raise UsageError(f"{place}: a task has no field '{min(unknown)}'; {hint}expected {EXPECTED}")
+        refuse_repeated_keys(line, place)
         return msgspec.json.decode(line, type=Task)
     except msgspec.DecodeError as error:
         raise UsageError(f"{place} is no task: {error}; expected {EXPECTED}") from error

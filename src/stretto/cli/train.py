@@ -133,10 +133,7 @@ class _Training:
 
 def _options(pairs: Sequence[str]) -> TrainOptions:
     """The options with those that were set; UsageError for one that is none."""
-    given = {
-        name.replace("-", "_"): value
-        for name, value in read_json_pairs((_as_typed(pair) for pair in pairs), "--set").items()
-    }
+    given = read_json_pairs((_as_typed(pair) for pair in pairs), "--set")
     for name in given:
         if name not in TrainOptions.__struct_fields__:
             guess = nearest(name, TrainOptions.__struct_fields__)
@@ -149,8 +146,9 @@ def _options(pairs: Sequence[str]) -> TrainOptions:
 
 
 def _as_typed(pair: str) -> str:
-    """Numbers and null as JSON, names as text."""
+    """Numbers and null as JSON, names as text; a dash in a name is an underscore."""
     name, equals, value = pair.partition("=")
+    name = name.replace("-", "_")
     is_text = value.isalpha() and value != "null"
     return f"{name}{equals}{value}" if is_text or not equals else f"{name}:={value}"
 

@@ -4,29 +4,24 @@ import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
-import orjson
-
-from stretto.spec.source import printable
+from stretto.cli.json_text import parse_json
 from stretto.spec.suggest import nearest
 from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
-_SHOWN_CHARS: Final = 60
-"""Of a wrong value, around the place where it is wrong."""
-
 
 def read_value(text: str, flag: str) -> Json:
     """The JSON that a flag gives: in place, ``@file``, or ``-`` for stdin. Raises UsageError with the place."""
     if text == "-":
-        return _parse(sys.stdin.buffer.read(), f"{flag} (stdin)")
+        return parse_json(sys.stdin.buffer.read(), f"{flag} (stdin)")
     if text.startswith("@"):
-        return _parse(_read(Path(text[1:]), flag), f"{flag} ({text[1:]})")
+        return parse_json(_read(Path(text[1:]), flag), f"{flag} ({text[1:]})")
     hint = "; put it in single quotes, so that the shell leaves it as it is" if text[:1] in ("{", "[") else ""
-    return _parse(text.encode(errors="surrogateescape"), flag, hint)
+    return parse_json(text.encode(errors="surrogateescape"), flag, hint)
 
 
 def read_object(text: str, flag: str) -> JsonObject:
@@ -53,9 +48,11 @@ def read_pairs(texts: Iterable[str], flag: str) -> dict[str, str]:
 def read_json_pairs(texts: Iterable[str], flag: str) -> JsonObject:
     """``name=text`` and ``name:=JSON`` pairs: text stays text, also when it looks like a number."""
     values: JsonObject = {}
-    for name, value in read_pairs(texts, flag).items():
-        typed = name.endswith(":")
-        values[name.removesuffix(":")] = _parse(value.encode(), f"{flag} {name}=") if typed else value
+    for given, value in read_pairs(texts, flag).items():
+        name = given.removesuffix(":")
+        if name in values:
+            raise UsageError(f"{flag} {name} is given twice, as text and as JSON; keep one of the two")
+        values[name] = parse_json(value.encode(), f"{flag} {given}=") if given != name else value
     return values
 
 
@@ -81,24 +78,6 @@ def _read(path: Path, flag: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UsageError(f"{flag}: {path} cannot be read: {error.strerror}") from error
-
-
-def _parse(data: bytes, what: str, hint: str = "") -> Json:
-    try:
-        value: Json = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise UsageError(
-            f"{what} is not JSON: {error.msg}, at line {error.lineno} column {error.colno}{hint}\n  {_around(error)}"
-        ) from error
-    return value
-
-
-def _around(error: orjson.JSONDecodeError) -> str:
-    """The wrong line, or its part around the place, with a caret under it."""
-    line = (error.doc.splitlines() or [""])[error.lineno - 1 : error.lineno]
-    text = printable(line[0]) if line else ""
-    first = max(0, error.colno - 1 - _SHOWN_CHARS // 2)
-    return f"{text[first : first + _SHOWN_CHARS]}\n  {' ' * (error.colno - 1 - first)}^"
 
 
 def _kind(value: Json) -> str:

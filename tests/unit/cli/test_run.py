@@ -81,6 +81,11 @@ def test_the_environment_names_the_store(cli: Cli, folder: Path, monkeypatch: py
     ("flags", "says"),
     [
         (["--input", "{query: 1}"], "is not JSON"),
+        (["--input", '{"query": "a", "query": "b"}'], "--input has the key 'query' twice in one object"),
+        (["--input", "@twice.json"], "--input (twice.json) has the key 'query' twice in one object"),
+        (["--reference", '{"a": {"b": 1, "b": 1}}'], "--reference has the key 'b' twice in one object"),
+        (["--resource", 'db:={"a": 1, "a": 2}'], "--resource db:= has the key 'a' twice in one object"),
+        (["--resource", "db=1", "--resource", "db:=2"], "--resource db is given twice"),
         (["--input", "[1]"], "--input is a list; expected a JSON object"),
         (["--input", "@nope.json"], "nope.json cannot be read"),
         (["--label", "task"], "--label 'task' is no pair; expected --label name=value"),
@@ -90,7 +95,10 @@ def test_the_environment_names_the_store(cli: Cli, folder: Path, monkeypatch: py
         (["--inptu", "{}"], "--inptu"),
     ],
 )
-def test_wrong_usage_exits_with_2_and_says_what_was_expected(cli: Cli, flags: list[str], says: str) -> None:
+def test_wrong_usage_exits_with_2_and_says_what_was_expected(
+    cli: Cli, folder: Path, flags: list[str], says: str
+) -> None:
+    (folder / "twice.json").write_text('{"query": "a", "query": "b"}')
     told = cli("run", "workflow.yaml", *flags)
     assert (told.code, told.out) == (2, "")
     assert says in told.err

@@ -1,5 +1,7 @@
 """Values typed on the command line."""
 
+import re
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -29,6 +31,33 @@ def test_a_steps_path_may_hold_anything_but_an_equals_sign() -> None:
 def test_what_is_no_json_is_told_with_its_place(text: str) -> None:
     with pytest.raises(UsageError, match=r"--input.* is not JSON: .* at line \d+ column \d+"):
         read_value(text, "--input")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('{"a": 1, "a": 2}', "'a'"),
+        ('{"a": 1, "\\u0061": 1}', "'a'"),
+        ('{"b": [{"": 1, "c": 2, "": 3}]}', "''"),
+        ('{"a": {"a": 1}, "b": {"a": 1, "b": 2, "b": 2}}', "'b'"),
+        ('{"' + "k" * 99 + '": 1, "' + "k" * 99 + '": 2}', f"'{'k' * 60}'…"),
+        ('{"a\\n": 1, "a\\n": 2}', r"'a\n'"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_by_name(text: str, key: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(f"--input has the key {key} twice in one object")):
+        read_value(text, "--input")
+
+
+@pytest.mark.parametrize("text", ['{"a": {"a": 1}, "b": {"a": 2}}', "[1, 1]", '"a"', "[" * 300 + "]" * 300])
+def test_keys_of_different_objects_may_be_equal(text: str) -> None:
+    read_value(text, "--input")
+
+
+@pytest.mark.parametrize("texts", [["a=1", "a:=2"], ["a:=1", "a=2"], ["a=1", "a=2"], ["a:=1", "a:=1"]])
+def test_a_name_stands_once_whether_its_value_is_text_or_json(texts: list[str]) -> None:
+    with pytest.raises(UsageError, match=r"--resource a:? is given twice"):
+        read_json_pairs(texts, "--resource")
 
 
 @pytest.mark.parametrize(

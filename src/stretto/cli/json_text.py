@@ -1,0 +1,56 @@
+"""JSON that people give, read with the place of what is wrong. Readers differ in what they make of a key that stands
+twice in one object (RFC 8259 section 4), so it is refused."""
+
+import json
+from typing import Final
+
+import orjson
+
+from stretto.spec.source import printable
+from stretto.types.errors import UsageError
+from stretto.types.json import Json
+
+_SHOWN_CHARS: Final = 60
+"""Of a wrong value, around the place where it is wrong."""
+
+
+def parse_json(data: bytes, what: str, hint: str = "") -> Json:
+    """The value of a JSON text; raises UsageError that says of `what` where it is none."""
+    try:
+        value: Json = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise UsageError(
+            f"{what} is not JSON: {error.msg}, at line {error.lineno} column {error.colno}{hint}\n  {_around(error)}"
+        ) from error
+    refuse_repeated_keys(data, what)
+    return value
+
+
+def refuse_repeated_keys(data: bytes, what: str) -> None:
+    """Raise UsageError when a key stands twice in an object of a JSON text."""
+
+    def check(pairs: list[tuple[str, None]]) -> None:
+        if len({key for key, _ in pairs}) == len(pairs):
+            return
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise UsageError(f"{what} has the key {_shown(key)} twice in one object; keep one of the two")
+            seen.add(key)
+
+    try:
+        json.loads(data.decode(), object_pairs_hook=check, parse_int=str, parse_float=str)
+    except RecursionError:  # deeper than any record may hold, which says so in its own words
+        return
+
+
+def _shown(key: str) -> str:
+    return repr(key) if len(key) <= _SHOWN_CHARS else f"{key[:_SHOWN_CHARS]!r}…"
+
+
+def _around(error: orjson.JSONDecodeError) -> str:
+    """The wrong line, or its part around the place, with a caret under it."""
+    line = (error.doc.splitlines() or [""])[error.lineno - 1 : error.lineno]
+    text = printable(line[0]) if line else ""
+    first = max(0, error.colno - 1 - _SHOWN_CHARS // 2)
+    return f"{text[first : first + _SHOWN_CHARS]}\n  {' ' * (error.colno - 1 - first)}^"
