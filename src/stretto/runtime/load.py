@@ -44,13 +44,14 @@ def store_path(store: str | Path | None = None) -> Path:
 
 
 class Loader:
-    """One load: files are read once, sub-workflows compiled once."""
+    """One load: files are read and components made once, however often it is compiled."""
 
     def __init__(self, path: Path, outer: tuple[Path, ...] = ()) -> None:
         self._path = path
         self._outer = outer
         self._spec = load_workflow(path)
-        self._plans: dict[Path, Plan] = {}
+        self._inner: dict[Path, tuple[Loader, ComponentCatalog]] = {}
+        """Sub-workflows, each with its own components."""
 
     def workflow(self, store: Store) -> Workflow:
         """The workflow over a store."""
@@ -91,33 +92,38 @@ class Loader:
         return self._path.parent / name
 
     def _subworkflow(self, place: Located[str], catalog: ComponentCatalog, report: Report) -> Plan | None:
-        """Compile the workflow that a step names; its own components come before those of the outer one."""
+        """Compile the workflow that a step names; None, and a problem, where there is none."""
         path = self._beside(place.value).resolve()
         chain = (*self._outer, self._path.resolve())
         if path in chain:
-            names = " → ".join(each.name for each in (*chain[chain.index(path) :], path))
-            report.add(
-                place.span.problem(
-                    PlanCode.SUB_WORKFLOW,
-                    f"workflow '{place.value}' is part of itself: {names}",
-                    expected="workflows that end",
-                    suggestion="use repeat with max_rounds for a loop",
-                )
-            )
+            report.add(_part_of_itself(place, [*chain[chain.index(path) :], path]))
             return None
         if not path.is_file():
             report.add(no_file(place, self._path.parent, "workflow file"))
             return None
-        if path not in self._plans:
-            try:
-                inner = Loader(path, chain)
-                own = inner.catalog()
-                self._plans[path] = inner.compile(own.over(catalog))
-            except SpecError as error:
-                for problem in error.problems:
-                    report.add(problem)
-                return None
-        return self._plans[path]
+        try:
+            return self._compile_inner(path, chain, catalog)
+        except SpecError as error:
+            for problem in error.problems:
+                report.add(problem)
+            return None
+
+    def _compile_inner(self, path: Path, chain: tuple[Path, ...], catalog: ComponentCatalog) -> Plan:
+        """A sub-workflow's own components come before those of the outer one."""
+        if path not in self._inner:
+            loader = Loader(path, chain)
+            self._inner[path] = loader, loader.catalog()
+        loader, own = self._inner[path]
+        return loader.compile(own.over(catalog))
+
+
+def _part_of_itself(place: Located[str], chain: list[Path]) -> Problem:
+    return place.span.problem(
+        PlanCode.SUB_WORKFLOW,
+        f"workflow '{place.value}' is part of itself: {' → '.join(each.name for each in chain)}",
+        expected="workflows that end",
+        suggestion="use repeat with max_rounds for a loop",
+    )
 
 
 def _two_of_one_name(name: str, span: Span, first: Span) -> Problem:

@@ -1,33 +1,26 @@
 """A loaded workflow: run it, run many, resume and replay, from async code or from a script."""
 
 import asyncio
-import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Self
 
 from stretto.engine.engine import Engine
 from stretto.engine.history import History, hold_to_manifest
-from stretto.engine.holding import close_each, open_one
 from stretto.engine.request import RunRequest
-from stretto.plan.check import Check
 from stretto.plan.model import Plan
 from stretto.record.model import EffectRecord, Run, decoded
+from stretto.runtime.answers import check_outputs, check_response
+from stretto.runtime.blocking import OwnLoop
 from stretto.runtime.catalog import ComponentCatalog
+from stretto.runtime.many import in_order
+from stretto.runtime.opening import Opening, Shared
 from stretto.store.sqlite import Store
 from stretto.types.budget import BudgetSpec
 from stretto.types.errors import InputError, UsageError
-from stretto.types.ids import StepPath
 from stretto.types.json import Json, JsonObject
-from stretto.types.protocols import Component, Opens
-
-T = TypeVar("T")
-
-_log: Final = logging.getLogger(__name__)
-
-CLOSE_GRACE_S: Final = 10.0
-"""A component that cannot be closed in this time is left behind; a tool server kills its process sooner."""
+from stretto.types.protocols import Component
 
 Compiler = Callable[[ComponentCatalog], Plan]
 """Compiles the workflow's file against a catalog."""
@@ -39,16 +32,17 @@ class Workflow:
     Components are opened at the first run and closed by `close`. Use it as a context manager, async or not.
     """
 
-    def __init__(self, compiler: Compiler, catalog: ComponentCatalog, store: Store) -> None:
+    def __init__(
+        self, compiler: Compiler, catalog: ComponentCatalog, store: Store, *, shared: Shared | None = None
+    ) -> None:
         self._compiler = compiler
         self._catalog = catalog
         self.store = store
         self.plan = compiler(catalog)
+        self._shared = shared or Shared()
+        self._opening = Opening(self.plan.components, self._shared)
+        self._own_loop = OwnLoop()
         self._engine: Engine | None = None
-        self._opened: list[tuple[str, Opens]] = []
-        self._opening: asyncio.Lock | None = None
-        self._is_open = False
-        self._runner: asyncio.Runner | None = None
 
     @property
     def name(self) -> str:
@@ -62,9 +56,12 @@ class Workflow:
         return found
 
     def with_component(self, component: Component) -> "Workflow":
-        """This workflow with another component in place of its namesake, compiled again; shares the store."""
+        """This workflow with another component in place of its namesake, compiled again.
+
+        Shares the store and the other components: what both have open stays open until both are closed.
+        """
         self.component(component.card.name)
-        return Workflow(self._compiler, self._catalog.replaced(component), self.store)
+        return Workflow(self._compiler, self._catalog.replaced(component), self.store, shared=self._shared)
 
     # run
 
@@ -110,7 +107,7 @@ class Workflow:
         Keeps one event loop for this workflow, so components stay open between calls. Raises UsageError inside a
         running event loop.
         """
-        return self._sync(lambda: self.run(run_input, **options))
+        return self._own_loop.run(lambda: self.run(run_input, **options))
 
     async def run_many(
         self,
@@ -129,22 +126,14 @@ class Workflow:
         todo = [request if isinstance(request, RunRequest) else RunRequest(input=request) for request in requests]
         self._check_inputs(todo)
         engine = await self._ready()
-        runs: list[Run | None] = [None] * len(todo)
-        left = iter(enumerate(todo))
 
-        async def work() -> None:
-            for index, request in left:
-                run = runs[index] = await engine.run(self.plan, request)
-                if on_run is not None:
-                    on_run(run)
+        async def make(request: RunRequest) -> Run:
+            run = await engine.run(self.plan, request)
+            if on_run is not None:
+                on_run(run)
+            return run
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(concurrency, len(todo))):
-                    group.create_task(work())
-        except BaseExceptionGroup as broken:  # the first says what a single run would have
-            raise broken.exceptions[0] from None
-        return [run for run in runs if run is not None]
+        return await in_order(make, todo, concurrency=concurrency)
 
     # resume and replay
 
@@ -171,17 +160,12 @@ class Workflow:
         """
         found = await asyncio.to_thread(self.store.get, run_id)
         hold_to_manifest(found, self.plan.manifest)
-        effects = {effect.path: effect for effect in await asyncio.to_thread(self.store.effects, found.id)}
-        if response is not None and path in effects:
-            self._hold_to_card(effects[StepPath(path)], response)
+        effects = await asyncio.to_thread(self.store.effects, found.id)
+        for effect in effects:
+            if effect.path == path and response is not None:
+                check_response(self.plan, effect, response)
         settle = partial(self.store.settle_effect, found.id, path, response=response, by=by, reason=reason)
         return await asyncio.to_thread(settle)
-
-    def _hold_to_card(self, effect: EffectRecord, response: JsonObject) -> None:
-        component = self.plan.components.get(effect.component)
-        violations = () if component is None else Check(component.card.output).violations(response)
-        if violations:
-            raise InputError(f"the answer given for '{effect.path}', a write of '{effect.component}',", violations)
 
     async def replay(
         self,
@@ -191,7 +175,12 @@ class Workflow:
         outputs: Mapping[str, Json] | None = None,
         dry_run: bool = False,
     ) -> Run:
-        """Run a recorded run again under a change: this workflow's versions, another input, or given step outputs."""
+        """Run a recorded run again under a change: this workflow's versions, another input, or given step outputs.
+
+        Raises, before anything is run, ReplayError when `outputs` names a step that the run does not have, InputError
+        when an output is none that the step's component could have given.
+        """
+        check_outputs(self.plan, run, outputs or {})
         engine = await self._ready()
         request = RunRequest(
             input=decoded(run.input) if run_input is None else run_input,
@@ -207,14 +196,7 @@ class Workflow:
 
     async def open(self) -> None:
         """Open every component that holds something; done by the first run when not done before."""
-        if self._is_open:
-            return
-        if self._opening is None:
-            self._opening = asyncio.Lock()
-        async with self._opening:
-            if not self._is_open:
-                await self._open_components()
-                self._is_open = True
+        await self._opening.open()
 
     async def _ready(self) -> Engine:
         """The engine, with everything open that it needs. The store's file is made here, not when a workflow loads."""
@@ -223,43 +205,18 @@ class Workflow:
             self._engine = Engine(self.store, input_key=await asyncio.to_thread(lambda: self.store.input_key))
         return self._engine
 
-    async def _open_components(self) -> None:
-        try:
-            for name, component in self.plan.components.items():
-                if isinstance(component, Opens):
-                    await open_one(name, component)
-                    self._opened.append((name, component))
-        except BaseException:  # nobody closes a workflow that did not open: a server would stay
-            await self._close_components()
-            raise
-
-    async def _close_components(self) -> None:
-        """Close all that is open. Runs were answered already, so trouble is told and stops nothing."""
-        for trouble in await close_each(self._newest_first(), CLOSE_GRACE_S):
-            _log.warning("%s", trouble)
-
-    def _newest_first(self) -> Iterator[tuple[str, Opens]]:
-        """Takes what is open, one at a time: what is not reached stays to be closed later."""
-        while self._opened:
-            name, component = self._opened.pop()
-            yield f"component '{name}'", component
-
     async def aclose(self) -> None:
         """Close the components and flush the store. The workflow may be used again.
 
         A component that does not close, within seconds and without an error, is told of in the log.
         """
-        self._is_open = False
-        self._opening = None
-        await self._close_components()
+        await self._opening.close()
         await asyncio.to_thread(self.store.flush)
 
     def close(self) -> None:
         """`aclose` for code that is not async."""
-        self._sync(self.aclose)
-        if self._runner is not None:
-            self._runner.close()
-            self._runner = None
+        self._own_loop.run(self.aclose)
+        self._own_loop.close()
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -278,13 +235,6 @@ class Workflow:
     ) -> None:
         self.close()
 
-    def _sync(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        if _in_event_loop():
-            raise UsageError("an event loop is running here: use `await workflow.run(...)`")
-        if self._runner is None:
-            self._runner = asyncio.Runner()
-        return self._runner.run(start())
-
     def _check_inputs(self, requests: Sequence[RunRequest]) -> None:
         check = self.plan.input_check
         if check is None:
@@ -296,11 +246,3 @@ class Workflow:
 
     def _names(self) -> str:
         return ", ".join(self._catalog.names())
-
-
-def _in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

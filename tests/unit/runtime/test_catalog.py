@@ -1,0 +1,74 @@
+"""Components are found by name, by version and as part of what they belong to."""
+
+import pytest
+
+import stretto
+from stretto.components.python.decorator import component_of
+from stretto.runtime.catalog import ComponentCatalog
+from stretto.types.protocols import Component
+
+
+def component(name: str, version: str = "1.0.0") -> Component:
+    @stretto.component(name, version, effects="pure")
+    async def nothing() -> None:
+        """Answers nothing."""
+
+    found = component_of(nothing)
+    assert found is not None
+    return found
+
+
+def catalog(*components: Component) -> ComponentCatalog:
+    return ComponentCatalog({each.card.name: each for each in components})
+
+
+@pytest.mark.parametrize(
+    ("reference", "is_found"),
+    [
+        ("planner", True),
+        ("planner@2.1.0", True),
+        ("planner@2.1", False),
+        ("planner@2.1.1", False),
+        ("plan", False),
+        ("Planner", False),
+        ("", False),
+        ("@2.1.0", False),
+        ("planner/tool", False),
+    ],
+)
+def test_a_reference_is_a_name_and_perhaps_the_version_that_must_be_there(reference: str, is_found: bool) -> None:
+    planner = component("planner", "2.1.0")
+    assert (catalog(planner, component("other")).find(reference) is planner) is is_found
+
+
+@pytest.mark.parametrize(
+    ("reference", "is_found"),
+    [("shop/get_order", True), ("shop/no_such", False), ("mall/get_order", False), ("shop/", False)],
+)
+def test_a_tool_is_found_behind_the_server_that_has_it(reference: str, is_found: bool) -> None:
+    shop = stretto.McpServer("shop", command=["shop-server"], tools=["get_order"])
+    assert (catalog(shop).find(reference) is not None) is is_found
+
+
+def test_the_version_of_a_tool_is_its_servers() -> None:
+    shop = stretto.McpServer("shop", command=["shop-server"], tools=["get_order"], version="3.0.0")
+    assert catalog(shop).find("shop/get_order@3.0.0") is not None
+    assert catalog(shop).find("shop/get_order@2.0.0") is None
+
+
+def test_names_come_sorted() -> None:
+    assert list(catalog(component("b"), component("c"), component("a")).names()) == ["a", "b", "c"]
+
+
+def test_a_replaced_component_stands_for_its_namesake_in_the_new_catalog_only() -> None:
+    old, new, other = component("a"), component("a", "2.0.0"), component("b")
+    before = catalog(old, other)
+    after = before.replaced(new)
+    assert (before.find("a"), after.find("a"), after.find("b")) == (old, new, other)
+
+
+def test_what_a_catalog_has_itself_comes_before_what_lies_around_it() -> None:
+    own, outer, further = component("a"), component("a", "2.0.0"), component("b")
+    both = catalog(own).over(catalog(outer, further))
+    assert (both.find("a"), both.find("b")) == (own, further)
+    assert list(both) != []

@@ -1,0 +1,43 @@
+"""Many calls, a few at a time: in order, and together to their end."""
+
+import asyncio
+
+import pytest
+
+from stretto.runtime.many import in_order
+from stretto.testing import run_virtual
+
+
+async def doubled(n: int) -> int:
+    """Takes longer for a smaller number."""
+    await asyncio.sleep(10 - n)
+    return 2 * n
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 5, 100])
+@pytest.mark.parametrize("items", [[], [3], list(range(10))])
+def test_results_come_in_the_order_of_the_items(items: list[int], concurrency: int) -> None:
+    assert run_virtual(in_order(doubled, iter(items), concurrency=concurrency)) == [2 * n for n in items]
+
+
+def test_a_free_place_is_taken_by_the_next_item_at_once() -> None:
+    async def main() -> float:
+        await in_order(asyncio.sleep, [3, 1, 1, 1], concurrency=2)
+        return asyncio.get_running_loop().time()
+
+    assert run_virtual(main()) == 3
+
+
+def test_the_first_error_ends_the_others_and_is_raised_as_it_is() -> None:
+    ended: list[int] = []
+
+    async def call(n: int) -> None:
+        try:
+            await asyncio.sleep(n)
+            raise LookupError(f"no {n}")
+        finally:
+            ended.append(n)
+
+    with pytest.raises(LookupError, match="no 1"):
+        run_virtual(in_order(call, [2, 1, 3, 4], concurrency=3))
+    assert sorted(ended) == [1, 2, 3]

@@ -1,0 +1,189 @@
+"""A component is opened once, whoever needs it and however many at once, and closed by the last."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import stretto
+from stretto import Workflow
+from stretto.components.python.decorator import component_of
+from stretto.testing import run_virtual
+from stretto.types.protocols import Component
+from tests.unit.runtime.conftest import WorkflowOf
+
+TWO = """
+stretto: 1
+name: two
+durability: none
+steps:
+  - {name: first, component: first, input_mapping: {n: input.n}}
+  - {name: second, component: second, input_mapping: {n: input.n}}
+output: {first: steps.first.n, second: steps.second.n}
+"""
+
+
+class Told:
+    """What components said of their opening and closing, and which of them refuses to open."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.refusing = ""
+        self.opening_takes_s = 0.0
+
+    def component(self, name: str, version: str = "1.0.0") -> Any:
+        """A class that tells when it is opened and closed."""
+        told = self
+
+        @stretto.component(name, version, effects="pure")
+        class Telling:
+            async def open(self) -> None:
+                await asyncio.sleep(told.opening_takes_s)
+                if told.refusing == name:
+                    raise ValueError("no")
+                told.said.append(f"open {name} {version}")
+                self.is_open = True
+
+            async def __call__(self, n: int) -> dict[str, int]:
+                assert self.is_open
+                return {"n": n}
+
+            async def close(self) -> None:
+                self.is_open = False
+                told.said.append(f"close {name} {version}")
+
+        return Telling
+
+    def both(self) -> tuple[Any, Any]:
+        """The components of `TWO`."""
+        return self.component("first"), self.component("second")
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def workflow(workflow_of: WorkflowOf, told: Told) -> Workflow:
+    return workflow_of(TWO, *told.both())
+
+
+def declared(made: object) -> Component:
+    found = component_of(made)
+    assert found is not None
+    return found
+
+
+OPENED = ["open first 1.0.0", "open second 1.0.0"]
+CLOSED = ["close second 1.0.0", "close first 1.0.0"]
+
+
+async def test_the_first_run_opens_all_and_closing_closes_the_newest_first(workflow: Workflow, told: Told) -> None:
+    for _ in range(2):
+        await workflow.run({"n": 1})
+    assert told.said == OPENED
+    await workflow.aclose()
+    await workflow.aclose()
+    assert told.said == OPENED + CLOSED
+
+
+async def test_entering_opens_before_any_run(workflow: Workflow, told: Told) -> None:
+    async with workflow:
+        assert told.said == OPENED
+        await workflow.open()
+    assert told.said == OPENED + CLOSED
+
+
+def test_a_script_opens_with_its_first_run(workflow: Workflow, told: Told) -> None:
+    with workflow:
+        assert told.said == []
+        workflow.run_sync({"n": 1})
+        assert told.said == OPENED
+    assert told.said == OPENED + CLOSED
+
+
+def test_runs_that_begin_at_the_same_time_wait_for_one_opening(workflow: Workflow, told: Told) -> None:
+    told.opening_takes_s = 1.0
+
+    async def main() -> list[stretto.Run]:
+        async with workflow:
+            return await asyncio.gather(*(workflow.run({"n": n}) for n in range(5)))
+
+    assert {run.status for run in run_virtual(main())} == {"ok"}
+    assert told.said == OPENED + CLOSED
+
+
+async def test_closed_and_used_again_it_opens_again(workflow: Workflow, told: Told) -> None:
+    for _ in range(2):
+        async with workflow:
+            assert (await workflow.run({"n": 1})).succeeded
+    assert told.said == (OPENED + CLOSED) * 2
+
+
+class TestSharing:
+    async def test_closing_a_changed_workflow_leaves_what_the_original_needs(
+        self, workflow: Workflow, told: Told
+    ) -> None:
+        async with workflow:
+            async with workflow.with_component(declared(told.component("second", "2.0.0"))) as changed:
+                assert (await changed.run({"n": 1})).succeeded
+            assert told.said == [*OPENED, "open second 2.0.0", "close second 2.0.0"]
+            assert (await workflow.run({"n": 1})).succeeded
+        assert told.said[-2:] == CLOSED
+
+    async def test_the_last_of_them_closes_whichever_that_is(self, workflow: Workflow, told: Told) -> None:
+        changed = workflow.with_component(declared(told.component("second", "2.0.0")))
+        await workflow.open()
+        await changed.open()
+        await workflow.aclose()
+        assert (await changed.run({"n": 1})).succeeded
+        await changed.aclose()
+        assert told.said == [*OPENED, "open second 2.0.0", CLOSED[0], "close second 2.0.0", CLOSED[1]]
+
+    async def test_a_change_of_a_change_shares_as_well(self, workflow: Workflow, told: Told) -> None:
+        once = workflow.with_component(declared(told.component("second", "2.0.0")))
+        twice = once.with_component(declared(told.component("second", "3.0.0")))
+        async with workflow, twice:
+            pass
+        assert told.said.count("open first 1.0.0") == told.said.count("close first 1.0.0") == 1
+
+    def test_two_that_open_at_once_wait_for_one_opening(self, workflow: Workflow, told: Told) -> None:
+        told.opening_takes_s = 1.0
+
+        async def main() -> None:
+            changed = workflow.with_component(declared(told.component("second", "2.0.0")))
+            await asyncio.gather(workflow.open(), changed.open())
+            await asyncio.gather(workflow.aclose(), changed.aclose())
+
+        run_virtual(main())
+        assert sorted(told.said) == sorted([*OPENED, *CLOSED, "open second 2.0.0", "close second 2.0.0"])
+
+    async def test_one_that_fails_to_open_lets_go_of_what_it_shares(self, workflow: Workflow, told: Told) -> None:
+        told.refusing = "second"
+        changed = workflow.with_component(declared(told.component("second", "2.0.0")))
+        for _ in range(2):
+            with pytest.raises(stretto.ComponentError, match="'second'"):
+                await changed.open()
+        assert told.said == ["open first 1.0.0", "close first 1.0.0"] * 2
+        told.refusing = ""
+        async with workflow:
+            assert (await workflow.run({"n": 1})).succeeded
+
+    def test_who_waits_for_an_opening_that_fails_tries_by_himself(self, workflow: Workflow, told: Told) -> None:
+        told.opening_takes_s, told.refusing = 1.0, "first"
+
+        async def relent() -> None:
+            await asyncio.sleep(1.5)  # the first has failed, the other is at it
+            told.refusing = ""
+
+        async def main() -> tuple[BaseException | None, ...]:
+            changed = workflow.with_component(declared(told.component("second", "2.0.0")))
+            results = await asyncio.gather(workflow.open(), changed.open(), relent(), return_exceptions=True)
+            await changed.aclose()
+            return results
+
+        failed, opened, _ = run_virtual(main())
+        assert isinstance(failed, stretto.ComponentError)
+        assert opened is None
+        assert told.said == ["open first 1.0.0", "open second 2.0.0", "close second 2.0.0", "close first 1.0.0"]
