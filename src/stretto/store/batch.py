@@ -18,6 +18,10 @@ _ROWS_PER_STATEMENT: Final = 64
 """A power of two; with the smaller ones any number of rows is a few prepared statements."""
 
 
+_TAKEN: Final = (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
+"""Breaking any other rule of the tables does not mean that the run is there already."""
+
+
 class RefusedError(Exception):
     """Some row of a batch was not taken: another process holds its run, or it exists already."""
 
@@ -75,6 +79,8 @@ class Write:
         """Why it did not stand."""
         if isinstance(error, OverflowError):
             return StoreError(f"run {self.run_id} holds a time beyond 64-bit nanoseconds: {error}")
+        if isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorcode not in _TAKEN:
+            return StoreError(f"run {self.run_id} cannot be kept, its record is not whole: {error}")
         if self.opened is not None or self.kept is not None:
             return StoreError(f"run {self.run_id} is already in the store; a run id is used once")
         if self.effect is not None and self.epoch == 0:

@@ -85,7 +85,7 @@ def import_from(writer: Writer, source: Path, blobs_dir: Path | None) -> Importe
 
 
 def _beside(path: Path) -> Path:
-    return path.with_suffix(".blobs")
+    return path.parent / f"{path.stem}.blobs"
 
 
 def insert_records(

@@ -10,6 +10,7 @@ import msgspec
 
 from stretto.record.model import Annotation, EffectRecord, Run, StepRecord
 from stretto.store import reading
+from stretto.store.asked import as_annotation, check_filters, check_run_id, check_run_ids, check_word
 from stretto.store.batch import Write
 from stretto.store.claim import claim, is_executing
 from stretto.store.delete import delete
@@ -22,6 +23,7 @@ from stretto.store.reading import Filters, RunSummary
 from stretto.store.settle import annotate, settle_effect
 from stretto.store.stats import StoreStats, count
 from stretto.store.writer import Writer
+from stretto.types.arguments import as_path, check_flag, check_text, check_whole
 from stretto.types.enums import Durability
 from stretto.types.errors import UsageError
 from stretto.types.ids import RunId
@@ -56,7 +58,8 @@ class Store:
 
     def __init__(self, path: str | Path, *, fsync: bool = False) -> None:
         """`fsync` makes each commit survive a power cut, not only a killed process."""
-        self.path = Path(path)
+        check_flag("fsync", fsync)
+        self.path = as_path("the path of a store", path)
         self._executing = Executing()
         self._writer = Writer(self.path, new_owner(), fsync=fsync, executing=self._executing.run_ids)
         self._reader = Reader(self.path)
@@ -83,6 +86,7 @@ class Store:
         Raises UsageError when the run has ended or keeps no intents, StoreError when it is being executed, by another
         process or by this one.
         """
+        check_text("owner", owner)
         run_id = self._resolve(run_id)
         self._catch_up()
         holder = named(self._writer.owner, owner)
@@ -119,12 +123,17 @@ class Store:
 
     def list(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> Sequence[RunSummary]:
         """Runs, sealed or not, newest first."""
+        check_filters(filters, limit)
         self._catch_up()
         with self._reader.snapshot() as connection:
             return reading.list_runs(connection, filters, limit)
 
     def runs(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> Iterator[Run]:
         """Sealed runs with their steps, oldest first, a page at a time: what folds read."""
+        check_filters(filters, limit)
+        return self._scan(limit, filters)
+
+    def _scan(self, limit: int | None, filters: Filters) -> Iterator[Run]:
         self._catch_up()
         after = ""
         while limit is None or limit > 0:
@@ -153,6 +162,8 @@ class Store:
 
     def pending(self, now_ns: int | None = None) -> Sequence[RunSummary]:
         """Accepted runs that were never sealed and whose process is gone or silent: they wait to be resumed."""
+        if now_ns is not None:
+            check_whole("now_ns", now_ns)
         self._catch_up()
         with self._reader.snapshot() as connection:
             unsealed = list(reading.list_unsealed(connection))
@@ -160,6 +171,8 @@ class Store:
 
     def annotations(self, run_id: str, *, as_of_ns: int | None = None) -> Sequence[Annotation]:
         """What became known of a run up to a time, in that order."""
+        if as_of_ns is not None:
+            check_whole("as_of_ns", as_of_ns)
         found = self._resolve(run_id)
         self._catch_up()
         with self._reader.snapshot() as connection:
@@ -174,8 +187,9 @@ class Store:
     # changing what is kept
 
     def annotate(self, *annotations: Annotation) -> None:
-        """Append what became known of runs; committed on return."""
-        self._writer.call(lambda connection: annotate(connection, annotations))
+        """Append what became known of runs; committed on return. Raises NotJsonError for a value that is not JSON."""
+        kept = [as_annotation(annotation) for annotation in annotations]
+        self._writer.call(lambda connection: annotate(connection, kept))
 
     def settle_effect(
         self, run_id: str, path: str, *, response: JsonObject | None, by: str = "", reason: str = ""
@@ -184,6 +198,7 @@ class Store:
 
         Who said so and why is kept as an annotation. The run can be resumed afterwards.
         """
+        check_word(response, path, by, reason)
         found = self._resolve(run_id)
         return self._writer.call(lambda connection: settle_effect(connection, found, path, response, by, reason))
 
@@ -192,27 +207,33 @@ class Store:
 
         Refuses a run that is being executed, and without `force` one with a write in doubt.
         """
-        found = [self._resolve(run_id) for run_id in run_ids]
+        found = [self._resolve(run_id) for run_id in check_run_ids(run_ids)]
         return self._writer.call(lambda connection: delete(connection, found, force=force))
 
     # leaving and entering
 
     def export(
-        self, out: Path, *, blobs_dir: Path | None = None, limit: int | None = None, **filters: Unpack[Filters]
+        self,
+        out: str | Path,
+        *,
+        blobs_dir: str | Path | None = None,
+        limit: int | None = None,
+        **filters: Unpack[Filters],
     ) -> int:
         """Write sealed runs, each followed by its effects and annotations, as JSON Lines; returns how many runs.
 
         Arrays go to `blobs_dir`, by default a folder beside: ``runs.jsonl`` has ``runs.blobs``.
         """
-        return export_to(self, out, blobs_dir, self.runs(limit=limit, **filters))
+        runs = self.runs(limit=limit, **filters)
+        return export_to(self, as_path("out", out), _folder(blobs_dir), runs)
 
-    def import_(self, source: Path, *, blobs_dir: Path | None = None) -> Imported:
+    def import_(self, source: str | Path, *, blobs_dir: str | Path | None = None) -> Imported:
         """Take in what an export wrote. A record that is here already is left as it stands; a run that differs from
         its namesake here is refused. The whole file is checked before anything is written.
 
         What was imported can be read, folded and replayed, not resumed: its own store may be resuming it.
         """
-        return import_from(self._writer, source, blobs_dir)
+        return import_from(self._writer, as_path("source", source), _folder(blobs_dir))
 
     # life
 
@@ -240,12 +261,17 @@ class Store:
 
     def _resolve(self, run_id: str) -> RunId:
         """The full id that is meant; raises UsageError when there is none or more than one."""
+        check_run_id(run_id)
         wanted = run_id.rpartition(".")[2].lower()
         if len(wanted) == _UUID_CHARS:
             return RunId(wanted)
         self._catch_up()
         with self._reader.snapshot() as connection:
             return reading.resolve(connection, wanted)
+
+
+def _folder(given: str | Path | None) -> Path | None:
+    return None if given is None else as_path("blobs_dir", given)
 
 
 def _close(writer: Writer, reader: Reader) -> None:

@@ -1,0 +1,62 @@
+"""What a caller gave, held to what was asked for: a program need not be type-checked to be told what is wrong."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from stretto.types.errors import UsageError
+
+INT64_MIN: Final = -(2**63)
+INT64_MAX: Final = 2**63 - 1
+"""What JSON integers of a record and the store's columns can hold."""
+
+_SHOWN_CHARS: Final = 80
+"""Of a refused value: enough to know it again."""
+
+
+def wrong(what: str, value: object, expected: str) -> UsageError:
+    """The error for an argument that is something else than was asked for."""
+    return UsageError(f"{what} is {shown(value)}; expected {expected}")
+
+
+def shown(value: object) -> str:
+    """A value as an error quotes it."""
+    try:
+        text = repr(value)
+    except Exception as broken:  # noqa: BLE001  # the class of a wrong value may do anything
+        return f"a {type(value).__name__} (its repr raised {type(broken).__name__})"
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+def check_text(what: str, value: object, expected: str = "text") -> None:
+    """Raise UsageError unless it is text that UTF-8 can hold."""
+    if not isinstance(value, str):
+        raise wrong(what, value, expected)
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"{what} is {shown(value)}, which is no text in UTF-8: {error.reason}") from error
+
+
+def check_whole(what: str, value: object, *, least: int = INT64_MIN, most: int = INT64_MAX) -> None:
+    """Raise UsageError unless it is a whole number from `least` to `most`."""
+    if type(value) is not int or not least <= value <= most:
+        above = "" if most == INT64_MAX else f" to {most:,}"
+        expected = "a whole number of 64 bits" if least == INT64_MIN else f"a whole number from {least:,}{above}"
+        raise wrong(what, value, expected)
+
+
+def check_flag(what: str, value: object) -> None:
+    """Raise UsageError unless it is True or False."""
+    if not isinstance(value, bool):
+        raise wrong(what, value, "True or False")
+
+
+def as_path(what: str, value: object) -> Path:
+    """A path given as text or as a path; raises UsageError for anything else, and for an empty one."""
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str) or not str(value):
+        raise wrong(what, value, "the path of a file")
+    if "\0" in str(value):
+        raise wrong(what, value, "a path, which holds no NUL")
+    return Path(value)
