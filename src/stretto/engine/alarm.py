@@ -15,12 +15,13 @@ GRACE_S: Final = 1.0
 class Watch:
     """One run's timer."""
 
-    __slots__ = ("_alarms", "_armed_at", "_handle", "_loop")
+    __slots__ = ("_alarms", "_handle", "_loop", "armed_at")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._handle: asyncio.TimerHandle | None = None
-        self._armed_at = math.inf
+        self.armed_at = math.inf
+        """Event-loop time at which it rings next, unless told of an earlier deadline."""
         self._alarms: list[Alarm] = []
 
     def alarm(self) -> "Alarm":
@@ -32,12 +33,11 @@ class Watch:
         self._alarms.append(alarm)
         return alarm
 
-    def heed(self, deadline: float) -> None:
-        """Ring at the deadline, or before."""
-        if deadline < self._armed_at:
-            self.close()
-            self._armed_at = deadline
-            self._handle = self._loop.call_at(deadline, self._ring)
+    def arm(self, deadline: float) -> None:
+        """Ring at this deadline, which is before all others."""
+        self.close()
+        self.armed_at = deadline
+        self._handle = self._loop.call_at(deadline, self._ring)
 
     def close(self) -> None:
         """Drop the timer."""
@@ -46,7 +46,7 @@ class Watch:
             self._handle = None
 
     def _ring(self) -> None:
-        self._armed_at = math.inf
+        self.armed_at = math.inf
         self._handle = None
         now = self._loop.time()
         self._alarms = [alarm for alarm in self._alarms if not alarm.task.done()]
@@ -56,7 +56,8 @@ class Watch:
                     alarm.rang += 1
                     alarm.task.cancel()
                     alarm.deadline = now + GRACE_S
-                self.heed(alarm.deadline)
+                if alarm.deadline < self.armed_at:
+                    self.arm(alarm.deadline)
 
 
 class Alarm:
@@ -76,8 +77,8 @@ class Alarm:
     def set(self, deadline: float | None) -> None:
         """Cancel the task at event-loop time `deadline`; None is never."""
         self.deadline = deadline
-        if deadline is not None:
-            self._watch.heed(deadline)
+        if deadline is not None and deadline < self._watch.armed_at:
+            self._watch.arm(deadline)
 
     def took(self) -> bool:
         """Whether the cancellation just caught was only this alarm's; if so the task counts as not cancelled."""

@@ -7,24 +7,25 @@ when it cannot end in time; the fallback may use the reserve, an ordinary attemp
 """
 
 import asyncio
-from types import CoroutineType
+from collections.abc import Coroutine
+from typing import Any
 
 import msgspec
 import orjson
 
 from stretto.engine import effects
-from stretto.engine.driven import driven
-from stretto.engine.failure import as_component_error, cancelled_by_itself, error_info, is_components_own, reason_of
+from stretto.engine.asking import ask
+from stretto.engine.failure import error_info, reason_of
 from stretto.engine.history import Mode
-from stretto.engine.report import check_report
-from stretto.engine.state import Lane, RunState, StepFailed
+from stretto.engine.nested import NestedCaller
+from stretto.engine.report import check_report, is_bare
+from stretto.engine.state import Lane, RunState, StepFailed, milliseconds
 from stretto.plan.model import CallOp, Fallback
 from stretto.record.canonical import snapshot
 from stretto.record.model import Attempt, StepRecord, decoded
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import (
     BudgetError,
-    Code,
     ComponentError,
     ContractError,
     InDoubtError,
@@ -32,7 +33,6 @@ from stretto.types.errors import (
     ReplayError,
     StoreError,
     StrettoError,
-    UsageError,
 )
 from stretto.types.ids import StepPath
 from stretto.types.json import Json, JsonObject
@@ -48,6 +48,7 @@ class StepCall:
         "_data",
         "_effect",
         "_encoded",
+        "_is_bare",
         "_lane",
         "_op",
         "_path",
@@ -69,6 +70,7 @@ class StepCall:
         self._started = state.now()
         self._attempts: list[Attempt] | None = None
         self._response: Response | None = None
+        self._is_bare = True
         self._encoded = b"null"
         self._action = op.action
         self._effect = op.effect
@@ -85,14 +87,13 @@ class StepCall:
                 standing = self._standing()
                 if standing is not None:
                     return standing
-            number = 1
+            number, began = 1, self._started
             while True:
-                began = self._state.now()
                 try:
-                    encoded, output = await self._attempt(number)
+                    encoded, output = await self._attempt(number, began)
                 except ComponentError as error:
                     await self._wait_for_next(number, began, error)
-                    number += 1
+                    number, began = number + 1, self._state.now()
                 else:
                     return self._succeed(encoded, output, began)
         except StoreError:
@@ -143,7 +144,7 @@ class StepCall:
         substitute = history.outputs.get(self._path)
         if substitute is not None:
             self._simulated = True
-            return self._succeed(substitute, self._hold_to_schema(substitute), self._started)
+            return self._succeed(substitute, self._held_to_schema(substitute), self._started)
         if self._effect is not Effect.WRITE:
             return self._take(history.recorded(self._path, self._name, self._encoded))
         return self._take_write()
@@ -158,7 +159,7 @@ class StepCall:
         if effect is None or effect.receipt is None:
             return None
         receipt = effects.standing_receipt(effect, self._path, self._encoded)
-        return self._succeed(receipt, self._hold_to_schema(receipt), self._started)
+        return self._succeed(receipt, self._held_to_schema(receipt), self._started)
 
     def _take(self, step: StepRecord | None) -> JsonObject | None:
         """Let a recorded step stand in a replay."""
@@ -201,25 +202,24 @@ class StepCall:
 
     # attempt
 
-    async def _attempt(self, number: int) -> tuple[bytes, JsonObject]:
+    async def _attempt(self, number: int, began: float) -> tuple[bytes, JsonObject]:
         """One attempt: the encoded and decoded output that its response stands for."""
-        deadline = self._deadline(number)
-        request = Request(self._own_copy(number), self._envelope(number, deadline))
+        request = Request(self._own_copy(number), self._envelope(number, self._deadline(began)))
         if self._lane.budget.limited:
-            return await self._attempt_on_lease(request, deadline)
+            return await self._attempt_on_lease(request)
         if self._effect is Effect.WRITE:
-            return await self._write(request, deadline)
-        return await self._receive(await self._ask(request, deadline))
+            return await self._write(request)
+        return self._taken(await ask(self._state, self._op, self._lane, request))
 
-    async def _attempt_on_lease(self, request: Request, deadline: float | None) -> tuple[bytes, JsonObject]:
+    async def _attempt_on_lease(self, request: Request) -> tuple[bytes, JsonObject]:
         """An attempt that sets tokens and cost aside; a lost response forfeits them."""
         op = self._op
         lease = self._lane.budget.lease(op.estimate_tokens, op.estimate_cost)
         self._response = None
         try:
             if self._effect is Effect.WRITE:
-                return await self._write(request, deadline)
-            return await self._receive(await self._ask(request, deadline))
+                return await self._write(request)
+            return self._taken(await ask(self._state, op, self._lane, request))
         finally:
             response: Response | None = self._response
             if response is None:
@@ -228,7 +228,7 @@ class StepCall:
                 usage = response.usage or Usage()
                 lease.settle(usage.input_tokens + usage.output_tokens, usage.cost)
 
-    async def _write(self, request: Request, deadline: float | None) -> tuple[bytes, JsonObject]:
+    async def _write(self, request: Request) -> tuple[bytes, JsonObject]:
         """An attempt at a write: what an earlier one left in doubt is settled first, then intent, call, receipt."""
         state, op, path = self._state, self._op, self._path
         earlier = state.receipts.get(path)
@@ -241,7 +241,7 @@ class StepCall:
         is_sent_again = earlier is not None and earlier.in_doubt  # which is safe, and settles nothing if it is refused
         effect = await effects.intend(state, op, path, self._action, self._encoded)
         try:
-            response = await self._ask(request, deadline)
+            response = await ask(state, op, self._lane, request)
         except ComponentError as error:
             return await self._doubt(request.call, error, is_sent_again=is_sent_again)
         try:
@@ -251,87 +251,54 @@ class StepCall:
                 raise
             return await self._doubt(request.call, effects.unkept(error))
 
-    def _deadline(self, number: int) -> float | None:
+    def _deadline(self, began: float) -> float | None:
         """When this attempt must have answered: the step's time-out from now, within the run's working time."""
-        now = self._started if number == 1 else self._state.now()
         within = self._lane.budget.work_deadline
-        if within is not None and now >= within:
-            raise BudgetError(f"the run's time was spent before step '{self._path}' could call '{self._name}'")
         timeout = self._op.timeout_s
-        if timeout is None:
-            return within
-        return now + timeout if within is None else min(now + timeout, within)
+        if within is None:
+            return None if timeout is None else began + timeout
+        if began >= within:
+            raise BudgetError(f"the run's time was spent before step '{self._path}' could call '{self._name}'")
+        return within if timeout is None or within - began <= timeout else began + timeout
 
     def _envelope(self, number: int, deadline: float | None) -> Call:
-        state, op = self._state, self._op
+        state, op, lane = self._state, self._op, self._lane
         info = state.info_with_reference if op.sees_reference else state.info
-        caller = NestedCaller(state, self._lane, self._path, simulated=self._simulated) if op.calls_others else None
-        return Call(info, self._path, number, self._action, self._effect, deadline, self._lane.budget, caller)
+        caller = NestedCaller(state, lane, self._path, self._call_inside) if op.calls_others else None
+        return Call(info, self._path, number, self._action, self._effect, deadline, lane.budget, caller)
 
-    async def _ask(self, request: Request, deadline: float | None) -> Response:
-        """Call the component and wait for it until the deadline. The one boundary that catches everything."""
-        state, alarm = self._state, self._lane.alarm
-        component = self._op.component
-        alarm.set(deadline)
-        try:
-            target = await state.sessions.get(component) if self._op.per_run else component
-            answer = target(request)
-            response = await (driven(answer) if type(answer) is CoroutineType else answer)
-        except asyncio.CancelledError as error:
-            if alarm.is_task_cancelled:
-                alarm.took()
-                raise
-            if alarm.took():
-                raise self._timed_out(deadline) from None
-            raise cancelled_by_itself(self._name) from error
-        except (UsageError, ReplayError):
-            raise
-        except BaseException as error:
-            if not is_components_own(error, alarm.task, is_cancelled=alarm.is_task_cancelled):
-                raise
-            raise as_component_error(self._name, error) from error
-        finally:
-            alarm.deadline = None
-        if deadline is not None and state.now() > deadline:
-            alarm.took()
-            if self._effect is not Effect.WRITE:
-                raise self._held_the_loop(deadline)
-        if self._op.calls_others and effects.in_doubt_inside(state, self._path):
-            raise effects.over_doubt(self._path, None)
-        return response
+    def _call_inside(self, op: CallOp, data: JsonObject, path: StepPath, lane: Lane) -> Coroutine[Any, Any, JsonObject]:
+        """A call that belongs to this one: its fallback's, or one that its component makes."""
+        return StepCall(self._state, op, data, path, lane, simulated=self._simulated).run()
 
-    def _timed_out(self, deadline: float | None) -> ComponentError:
-        budget = self._lane.budget.work_deadline
-        if budget is not None and deadline is not None and deadline >= budget:
-            whose = "before the run's time was spent"
-        else:
-            whose = f"within {self._op.timeout_s:g} s, the time-out of the step"
-        return ComponentError(f"component '{self._name}' did not answer {whose}", Code.DEADLINE_EXCEEDED)
-
-    def _held_the_loop(self, deadline: float) -> ComponentError:
-        late = self._state.now() - deadline
-        return ComponentError(
-            f"component '{self._name}' answered {late:.3g} s after its deadline without letting it fire: "
-            "it blocked the event loop. Await instead of blocking, or make it a plain function: those run in a thread",
-            Code.DEADLINE_EXCEEDED,
-        )
+    def _taken(self, response: Response) -> tuple[bytes, JsonObject]:
+        """What a response stands for, held to its schema."""
+        encoded = self._kept(response)
+        if not self._is_bare:
+            check_report(self._name, response)
+        return encoded, self._held_to_schema(encoded)
 
     async def _receive(self, response: Response, *, confirmed: bool = False) -> tuple[bytes, JsonObject]:
-        """Encode a response's output, keep the receipt of a write, and hold it to its schema."""
-        if not isinstance(response, Response):
-            raise ContractError(f"component '{self._name}' returned {type(response).__name__}, not a Response")
-        self._response = response
-        try:
-            encoded = snapshot(response.output)
-        except NotJsonError as error:
-            raise ContractError(f"the output of '{self._name}' is not JSON: {error}") from error
-        effect = self._state.receipts.get(self._path) if self._effect is Effect.WRITE else None
+        """`_taken` for a write: the receipt is kept first, also of an answer that breaks its schema."""
+        encoded = self._kept(response)
+        effect = self._state.receipts.get(self._path)
         if effect is not None:
             await effects.receive(self._state, effect, encoded, confirmed=confirmed)
         check_report(self._name, response)
-        return encoded, self._hold_to_schema(encoded)
+        return encoded, self._held_to_schema(encoded)
 
-    def _hold_to_schema(self, encoded: bytes) -> JsonObject:
+    def _kept(self, response: Response) -> bytes:
+        """Keep a response, its output encoded."""
+        if not isinstance(response, Response):
+            raise ContractError(f"component '{self._name}' returned {type(response).__name__}, not a Response")
+        self._response = response
+        self._is_bare = is_bare(response)
+        try:
+            return snapshot(response.output)
+        except NotJsonError as error:
+            raise ContractError(f"the output of '{self._name}' is not JSON: {error}") from error
+
+    def _held_to_schema(self, encoded: bytes) -> JsonObject:
         output: JsonObject = orjson.loads(encoded)
         if type(output) is not dict:
             raise ContractError(f"component '{self._name}' returned {type(output).__name__}, not an object")
@@ -367,7 +334,7 @@ class StepCall:
         self._attempts.append(
             Attempt(
                 started_ms=state.ms(began),
-                service_ms=round((now - began) * 1000.0, 3),
+                service_ms=milliseconds(now - began),
                 error=error_info(error, self._path),
             )
         )
@@ -400,8 +367,10 @@ class StepCall:
     def _last_attempt(self, began: float) -> Attempt:
         state = self._state
         queue_ms = self._response.queue_ms if self._response is not None else 0.0
-        spent = (state.now() - began) * 1000.0
-        return Attempt(started_ms=state.ms(began), queue_ms=round(queue_ms, 3), service_ms=round(spent - queue_ms, 3))
+        spent_ms = milliseconds(state.now() - began)
+        return Attempt(
+            started_ms=state.ms(began), queue_ms=round(queue_ms, 3), service_ms=max(0.0, round(spent_ms - queue_ms, 3))
+        )
 
     async def _fall_back(self, error: StrettoError) -> JsonObject:
         """Let the step's fallback answer; without one, or after a write in doubt, the step failed."""
@@ -425,7 +394,7 @@ class StepCall:
         lane = Lane(self._lane.alarm, self._lane.budget.with_reserve())
         path = StepPath(f"{self._path}/fallback")
         data = self._decoded_request()
-        return await StepCall(self._state, fallback.op, data, path, lane, simulated=self._simulated).run()
+        return await self._call_inside(fallback.op, data, path, lane)
 
     def _reason(self, error: StrettoError) -> Reason:
         within = self._lane.budget.work_deadline
@@ -458,8 +427,8 @@ class StepCall:
         began: float | None = None,
     ) -> None:
         """Add this step to the record."""
-        state, started = self._state, self._started
-        ended = state.now()
+        state = self._state
+        zero, ended = state.started, state.now()
         record = StepRecord(
             path=self._path,
             status=status,
@@ -467,26 +436,26 @@ class StepCall:
             action=self._action,
             effect=self._effect,
             reason=reason,
-            started_ms=round((started - state.started) * 1000.0, 3),
-            ended_ms=round((ended - state.started) * 1000.0, 3),
+            started_ms=milliseconds(self._started - zero),
+            ended_ms=milliseconds(ended - zero),
             input=msgspec.Raw(self._encoded),
             output=msgspec.Raw(encoded),
             simulated=self._simulated,
         )
         if began is not None:
-            record.service_ms = round((ended - began) * 1000.0, 3)
+            record.service_ms = milliseconds(ended - began)
         if error is not None:
             record.error = error_info(error, self._path)
         if self._attempts is not None:
             record.attempts = tuple(self._attempts)
         if evidence is not None:
             record.evidence = evidence
-        if self._response is not None:
+        if self._response is not None and not self._is_bare:
             self._add_response(record, self._response)
         state.keep(record)
 
     def _add_response(self, record: StepRecord, response: Response) -> None:
-        """Copy what a component reported beside its output; most report nothing."""
+        """Copy what a component reported beside its output."""
         if response.actions:
             record.actions = response.actions
         if response.model_calls:
@@ -502,39 +471,3 @@ class StepCall:
             record.rewards = response.rewards
             if record.status is StepStatus.OK:
                 self._state.rewards.extend(response.rewards)
-
-
-class NestedCaller:
-    """How a component calls others: each call is a step of its own, at ``<path>/<component>#<n>``."""
-
-    __slots__ = ("_counts", "_lane", "_path", "_simulated", "_state")
-
-    def __init__(self, state: RunState, lane: Lane, path: StepPath, *, simulated: bool) -> None:
-        self._state = state
-        self._lane = lane
-        self._path = path
-        self._simulated = simulated
-        self._counts: dict[str, int] = {}
-
-    async def call(self, component: str, request_input: JsonObject) -> JsonObject:
-        """The component's output; raises ComponentError when it has none. Calls are numbered in the order made."""
-        op = self._state.plan.nested.get(component)
-        if op is None:
-            raise UsageError(f"no component '{component}' in this workflow; it has {sorted(self._state.plan.nested)}")
-        number = self._counts[component] = self._counts.get(component, 0) + 1
-        path = StepPath(f"{self._path}/{component}#{number}")
-        lane = Lane(self._state.watch.alarm(), self._lane.budget)
-        try:
-            return await StepCall(self._state, op, request_input, path, lane, simulated=self._simulated).run()
-        except StepFailed as failure:
-            raise _as_raised(failure) from failure
-
-
-def _as_raised(failure: StepFailed) -> StrettoError:
-    """What a component is told of a call that failed; only what it may answer for is an ordinary ComponentError."""
-    error = failure.error
-    if failure.status is RunStatus.PARKED:
-        return InDoubtError(error.message)
-    if error.code == ReplayError.code:
-        return ReplayError(error.message)
-    return ComponentError(error.message, Code(error.rpc_code or Code.INTERNAL), retryable=False)

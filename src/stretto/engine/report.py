@@ -7,6 +7,18 @@ from stretto.types.errors import ContractError, NotJsonError
 from stretto.types.messages import Response
 
 
+def is_bare(response: Response) -> bool:
+    """Whether there is nothing beside the output, as with most responses."""
+    return not (
+        response.actions
+        or response.model_calls
+        or response.rewards
+        or response.usage is not None
+        or response.evidence
+        or response.queue_ms
+    )
+
+
 def check_report(name: str, response: Response) -> None:
     """Raise ContractError for a number that no record can hold, or evidence that is not JSON."""
     for action in response.actions:

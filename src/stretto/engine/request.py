@@ -1,8 +1,9 @@
 """What a run is asked for, and what of it is refused before anything is run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from stretto.types.budget import BudgetSpec
 from stretto.types.errors import UsageError
@@ -12,13 +13,12 @@ _MOST_SHOWN: Final = 80
 """Characters of a refused value that its error repeats."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a run is asked for, beside its plan."""
 
     input: Mapping[str, object]
     tenant: str = "default"
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     """task, group, split, purpose, session; kept with the run and searchable."""
     seed: int | None = None
     """Of every random choice in the run; None draws one."""
@@ -26,29 +26,41 @@ class RunRequest:
     """Gold answers, which only `reward` steps can read."""
     memory: JsonObject | None = None
     """Values for the `memory` root, in place of asking the workflow's memory component."""
-    resources: JsonObject = field(default_factory=dict)
+    resources: JsonObject = msgspec.field(default_factory=dict)
     budget: BudgetSpec | None = None
     """In place of the workflow's own."""
     parent: str = ""
     traceparent: str = ""
-    baggage: Mapping[str, str] = field(default_factory=dict)
+    baggage: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 def check_request(request: RunRequest) -> None:
     """Raise UsageError for what no record could hold: found at its end only, the whole run would be lost."""
-    for name in ("tenant", "parent", "traceparent"):
-        _check_text(name, getattr(request, name))
-    for what, texts in (("labels", request.labels), ("baggage", request.baggage)):
-        if not isinstance(texts, Mapping):
-            raise UsageError(f"{what} is {_shown(texts)}; expected a mapping of text to text, such as {{'task': 'a'}}")
-        for key, text in texts.items():
-            _check_text(f"a key of {what}", key)
-            _check_text(f"{what}[{key!r}]", text)
-    for what, values in (("memory", request.memory), ("resources", request.resources)):
-        if values is not None and not isinstance(values, Mapping):
-            raise UsageError(f"{what} is {_shown(values)}; expected a mapping of names to JSON values")
-    if request.seed is not None and not _is_seed(request.seed):
-        raise UsageError(f"seed is {_shown(request.seed)}; expected an integer in [-2^63, 2^63)")
+    _check_text("tenant", request.tenant)
+    _check_text("parent", request.parent)
+    _check_text("traceparent", request.traceparent)
+    _check_texts("labels", request.labels)
+    _check_texts("baggage", request.baggage)
+    _check_values("memory", request.memory)
+    _check_values("resources", request.resources)
+    seed = request.seed
+    if seed is not None and not _is_seed(seed):
+        raise UsageError(f"seed is {_shown(seed)}; expected an integer in [-2^63, 2^63)")
+
+
+def _check_texts(what: str, texts: object) -> None:
+    if type(texts) is dict and not texts:
+        return
+    if not isinstance(texts, Mapping):
+        raise UsageError(f"{what} is {_shown(texts)}; expected a mapping of text to text, such as {{'task': 'a'}}")
+    for key, text in texts.items():
+        _check_text(f"a key of {what}", key)
+        _check_text(f"{what}[{key!r}]", text)
+
+
+def _check_values(what: str, values: object) -> None:
+    if values is not None and type(values) is not dict and not isinstance(values, Mapping):
+        raise UsageError(f"{what} is {_shown(values)}; expected a mapping of names to JSON values")
 
 
 def _check_text(name: str, text: object) -> None:

@@ -25,6 +25,10 @@ _WIDE: Final = orjson.OPT_NON_STR_KEYS
 """For the second try: lets subclasses of str be keys, after the walk proved that every key is text."""
 
 
+_PLAINLY_FLAT_BYTES: Final = MAX_DEPTH * 2
+"""A text this short cannot nest deeper than the limit: each level opens and closes."""
+
+
 def snapshot(value: object, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes:
     """Encode a value as compact JSON.
 
@@ -37,6 +41,8 @@ def snapshot(value: object, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes:
         data = orjson.dumps(value, to_plain, _STRICT)
     except TypeError as error:
         data = _second_try(value, error)
+    if len(data) <= _PLAINLY_FLAT_BYTES and data.find(b"null") < 0 and len(data) <= limit_bytes:
+        return data
     if len(data) > limit_bytes:
         raise NotJsonError(
             f"the value is {len(data):,} bytes of JSON and the limit is {limit_bytes:,}; "
@@ -44,7 +50,7 @@ def snapshot(value: object, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes:
         )
     if b"null" in data and has_non_finite(value):  # orjson writes NaN as null
         refuse(value)
-    if len(data) > MAX_DEPTH * 2 and data.count(b"{") + data.count(b"[") > MAX_DEPTH < _depth(data):
+    if len(data) > _PLAINLY_FLAT_BYTES and data.count(b"{") + data.count(b"[") > MAX_DEPTH < _depth(data):
         refuse(value)
     return data
 

@@ -78,15 +78,14 @@ class Budget:
     @classmethod
     def start(cls, spec: BudgetSpec, now: float) -> Self:
         """Open the pool of a root run at event-loop time `now`."""
-        pool = Pool(_limit(spec.retries), _limit(spec.tokens), _limit(spec.cost))
-        return cls(pool, *_deadlines(spec, now))
+        return cls(_pool(spec), *_deadlines(spec, now))
 
     def child(self, spec: BudgetSpec, now: float) -> "Budget":
         """A sub-workflow's view: the same pool, capped by its own limits, and the earlier of both deadlines."""
         work, final = _deadlines(spec, now)
         pool = self.pool
         if spec.retries is not None or spec.tokens is not None or spec.cost is not None:
-            pool = _CappedPool(self.pool, Pool(_limit(spec.retries), _limit(spec.tokens), _limit(spec.cost)))
+            pool = _CappedPool(self.pool, _pool(spec))
         return Budget(pool, _earlier(self.work_deadline, work), _earlier(self.final_deadline, final))
 
     def shared(self, part: float) -> "Budget":
@@ -161,8 +160,13 @@ class _CappedPool(Pool):
         self._cap.cost -= spent
 
 
-def _limit(value: float | None) -> float:
-    return UNLIMITED if value is None else value
+def _pool(spec: BudgetSpec) -> Pool:
+    retries, tokens, cost = spec.retries, spec.tokens, spec.cost
+    return Pool(
+        UNLIMITED if retries is None else retries,
+        UNLIMITED if tokens is None else tokens,
+        UNLIMITED if cost is None else cost,
+    )
 
 
 def _deadlines(spec: BudgetSpec, now: float) -> tuple[float | None, float | None]:

@@ -43,7 +43,8 @@ def keyed_digest_of(key: bytes, content: bytes) -> Digest:
     From two hashes that the key has started already: `hmac.digest` lets go of the interpreter at each call, and
     beside a busy writer thread waits 30 µs to get it back.
     """
-    inner, outer = (start.copy() for start in _started(key))
+    started_inner, started_outer = _started(key)
+    inner, outer = started_inner.copy(), started_outer.copy()
     inner.update(content)
     outer.update(inner.digest())
     return Digest(outer.hexdigest())

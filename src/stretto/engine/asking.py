@@ -1,0 +1,65 @@
+"""Ask a component and wait for it until its deadline: the one boundary that catches everything."""
+
+import asyncio
+from types import CoroutineType
+
+from stretto.engine.driven import driven
+from stretto.engine.effects import in_doubt_inside, over_doubt
+from stretto.engine.failure import as_component_error, cancelled_by_itself, is_components_own
+from stretto.engine.state import Lane, RunState
+from stretto.plan.model import CallOp
+from stretto.types.enums import Effect
+from stretto.types.errors import Code, ComponentError, ReplayError, UsageError
+from stretto.types.messages import Request, Response
+
+
+async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Response:
+    """The component's response; raises ComponentError for whatever else it does.
+
+    A late answer to a write is taken: it happened. A late answer to anything else is refused.
+    """
+    alarm, deadline = lane.alarm, request.call.deadline
+    alarm.set(deadline)
+    try:
+        target = await state.sessions.get(op.component) if op.per_run else op.component
+        answer = target(request)
+        response = await (driven(answer) if type(answer) is CoroutineType else answer)
+    except asyncio.CancelledError as error:
+        if alarm.is_task_cancelled:
+            alarm.took()
+            raise
+        if alarm.took():
+            raise _timed_out(op, lane, deadline) from None
+        raise cancelled_by_itself(op.component_name) from error
+    except (UsageError, ReplayError):
+        raise
+    except BaseException as error:
+        if not is_components_own(error, alarm.task, is_cancelled=alarm.is_task_cancelled):
+            raise
+        raise as_component_error(op.component_name, error) from error
+    finally:
+        alarm.deadline = None
+    if deadline is not None and state.now() > deadline:
+        alarm.took()
+        if request.call.effect is not Effect.WRITE:
+            raise _held_the_loop(op, state.now() - deadline)
+    if op.calls_others and in_doubt_inside(state, request.call.path):
+        raise over_doubt(request.call.path, None)
+    return response
+
+
+def _timed_out(op: CallOp, lane: Lane, deadline: float | None) -> ComponentError:
+    budget = lane.budget.work_deadline
+    if budget is not None and deadline is not None and deadline >= budget:
+        whose = "before the run's time was spent"
+    else:
+        whose = f"within {op.timeout_s:g} s, the time-out of the step"
+    return ComponentError(f"component '{op.component_name}' did not answer {whose}", Code.DEADLINE_EXCEEDED)
+
+
+def _held_the_loop(op: CallOp, late_s: float) -> ComponentError:
+    return ComponentError(
+        f"component '{op.component_name}' answered {late_s:.3g} s after its deadline without letting it fire: "
+        "it blocked the event loop. Await instead of blocking, or make it a plain function: those run in a thread",
+        Code.DEADLINE_EXCEEDED,
+    )
