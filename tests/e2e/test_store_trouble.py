@@ -101,7 +101,7 @@ def full(workflow: Workflow) -> Iterator[None]:
 
 @pytest.fixture
 async def workflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Workflow]:
-    monkeypatch.setattr("stretto.store.writer.LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr("stretto.store.connect.LOCK_WAIT_S", 0.05)
     (tmp_path / "components.py").write_text(COMPONENTS)
     (tmp_path / "workflow.yaml").write_text(WORKFLOW)
     async with load(tmp_path / "workflow.yaml", store=tmp_path / "store" / "runs.db") as loaded:

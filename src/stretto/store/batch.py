@@ -141,7 +141,7 @@ _SEAL: Final = _Insert(
     5,
     ") AS new WHERE runs.id = new.column1 AND runs.epoch = new.column2 AND runs.status IS NULL",
 )
-_STEP: Final = _Insert("INSERT INTO steps VALUES", 7)
+_STEP: Final = _Insert("INSERT INTO steps (run_id, seq, doc, spilled) VALUES", 4)
 _EFFECT: Final = _Insert(
     "INSERT INTO effects VALUES",
     7,

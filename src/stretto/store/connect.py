@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -22,12 +23,15 @@ _PAGE_COUNT_AT: Final = slice(28, 32)
 _NO_LOG: Final = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 """Failures of a reader that may not make the files of the log; without a log it needs none."""
 
-_RETRY_S: Final = 0.02
-"""Pause between tries to switch a new file to WAL, which SQLite does not wait for by itself."""
+_RETRY_S: Final = 0.002
+"""Pause between tries to get a lock that another process holds."""
 
 
 def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
-    """Open the file for writing, making or migrating it; raises StoreError with the remedy."""
+    """Open the file for writing, making or migrating it; raises StoreError with the remedy.
+
+    The connection itself waits for no lock: begin with `patiently` to wait.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         judge_header(path)
@@ -43,6 +47,7 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
         connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # the writer makes its checkpoints between tasks
         migrate(connection)
+        connection.execute("PRAGMA busy_timeout = 0")
     except BaseException as error:
         connection.close()
         if isinstance(error, sqlite3.Error):
@@ -128,10 +133,15 @@ def _judge_owner(connection: sqlite3.Connection, path: Path) -> None:
 
 def _use_wal(connection: sqlite3.Connection) -> None:
     """Switch to the write-ahead log, which lets readers read while the writer writes."""
+    patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
+
+
+def patiently(attempt: Callable[[], object]) -> None:
+    """Make an attempt, again while another process holds the lock; after LOCK_WAIT_S its failure is raised."""
     give_up = time.monotonic() + LOCK_WAIT_S
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            attempt()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
                 raise

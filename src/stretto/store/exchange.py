@@ -16,7 +16,7 @@ from stretto.record.lines import Record, export_runs, import_runs
 from stretto.record.model import Annotation, EffectRecord, Run
 from stretto.store.batch import Write, apply
 from stretto.store.reading import load_run
-from stretto.store.rows import run_row, step_row
+from stretto.store.rows import run_row, step_rows
 from stretto.store.settle import insert_annotation, write_effect
 from stretto.store.writer import Writer
 from stretto.types.enums import Durability
@@ -116,7 +116,7 @@ def _insert_run(connection: sqlite3.Connection, run: Run, imported: Imported) ->
         raise StoreError(f"run {run.id} is not sealed; only sealed runs are imported")
     write = Write(run.id, run.tenant, 0)
     write.kept = run_row(run, Durability.NONE, "", 1, 0, write.put)
-    write.steps = [step_row(run.id, seq, step, write.put) for seq, step in enumerate(run.steps)]
+    write.steps = step_rows(run.id, 0, run.steps, write.put)
     apply(connection, [write])
     return True
 

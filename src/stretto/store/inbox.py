@@ -1,11 +1,11 @@
 """What waits for the writer, and when the writer wakes.
 
-    ASLEEP ──anything put──▶ NAPPING ──something awaited, or LAG_S later──▶ BUSY ──all taken──▶ NAPPING
+    ASLEEP ──anything put──▶ NAPPING ──something awaited, or LAG_S old──▶ BUSY ──all taken──▶ NAPPING
        ▲                        │
-       └────nothing for LAG_S───┘
+       └──a nap without a stir──┘
 
-Awaited work wakes the writer at once. Work behind waits for the next that is awaited, or for LAG_S: it costs its
-caller an append to a list. The queue is bounded in bytes; who runs ahead of the disk waits for it.
+Awaited work wakes the writer at once. Work behind waits for the next that is awaited, or until it is LAG_S old: it
+costs its caller an append to a list. The queue is bounded in bytes; who runs ahead of the disk waits for it.
 
 While the writer sleeps or naps, another thread may *borrow* its work: take what is queued and do it itself. The
 writer then waits until it is given back.
@@ -15,6 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum, auto
 from queue import Empty, SimpleQueue
 from typing import Final, Generic, Protocol, TypeVar
@@ -67,6 +68,10 @@ class Inbox(Generic[_Item]):
         self._called = False
         """The writer was woken for its chore: nobody borrows until it came."""
         self._queue: deque[_Item] = deque()
+        self._since = 0.0
+        """When the first item in the queue was put."""
+        self._stirred = False
+        """Something was put or borrowed since the writer last looked."""
         self._awaited = False
         """Something in the queue is awaited."""
         self._bell: SimpleQueue[None] = SimpleQueue()
@@ -92,6 +97,9 @@ class Inbox(Generic[_Item]):
                 self._room.wait()
             if self.closed:
                 return False
+            if not self._queue:
+                self._since = time.monotonic()
+            self._stirred = True
             self._queue.append(item)
             self.bytes += item.size + _OVERHEAD_BYTES
             if awaited or self.bytes > EAGER_BYTES:
@@ -108,23 +116,19 @@ class Inbox(Generic[_Item]):
 
         `chore` is done between naps; it says in how many seconds it wants to be done again, None for never.
         """
-        napped = False
         while True:
             with self._lock:
-                self._returned.wait_for(lambda: not self._borrowed)
-                self._called = False
-                if self._queue and (self._awaited or napped or self.closed):
-                    return self._cut()
-                if self.closed:
-                    return []
-                self.state = State.BUSY  # nobody borrows what the chore is at
-            again_s = chore()
-            with self._lock:
-                if self._awaited or self.closed:
-                    continue  # it came meanwhile and rang no bell
-                asleep = napped and not self._queue
-                self.state = State.ASLEEP if asleep else State.NAPPING
-            napped = not self._listen(again_s if asleep else LAG_S)
+                if self._awaited or self._called or self.closed:
+                    self._returned.wait_for(lambda: not self._borrowed)
+                is_borrowed = self._borrowed  # and all that is queued with it: there is nothing to wait for
+                if not is_borrowed:
+                    self._called = False
+                    if self._queue and (self._awaited or self.closed or self._due_s() <= 0):
+                        return self._cut()
+                    if self.closed:
+                        return []
+                    self.state = State.BUSY  # nobody borrows what the chore is at
+            self._listen(LAG_S if is_borrowed else self._nap_s(chore()))
 
     def wake(self) -> None:
         """Have the chore done before anything more is borrowed."""
@@ -142,7 +146,7 @@ class Inbox(Generic[_Item]):
         with self._lock:
             if self.state is State.BUSY or self._borrowed or self._called or self.closed or self._awaited:
                 return None
-            self._borrowed = True
+            self._borrowed = self._stirred = True
             batch = list(self._queue)
             self._queue.clear()
             self.bytes = 0
@@ -188,13 +192,23 @@ class Inbox(Generic[_Item]):
         self._room.notify_all()
         return batch
 
-    def _listen(self, timeout_s: float | None) -> bool:
-        """Whether the bell rang before the time was over."""
-        try:
-            self._bell.get(timeout=timeout_s)
-        except Empty:
-            return False
-        return True
+    def _nap_s(self, again_s: float | None) -> float | None:
+        """Begin a nap, or fall asleep; returns how long for, at most until the chore is to be done again."""
+        with self._lock:
+            if self._awaited or self.closed:
+                return 0.0  # it came meanwhile and rang no bell
+            self.state = State.NAPPING if self._stirred or self._queue else State.ASLEEP
+            self._stirred = False
+            return again_s if self.state is State.ASLEEP else self._due_s()
+
+    def _due_s(self) -> float:
+        """Seconds until work behind has waited long enough."""
+        return self._since + LAG_S - time.monotonic() if self._queue else LAG_S
+
+    def _listen(self, timeout_s: float | None) -> None:
+        """Wait for the bell, or until the time is over."""
+        with suppress(Empty):
+            self._bell.get(timeout=None if timeout_s is None else max(0.0, timeout_s))
 
 
 class Chore:

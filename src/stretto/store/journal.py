@@ -7,7 +7,7 @@ from operator import is_
 from stretto.record.model import EffectRecord, Run, StepRecord
 from stretto.store.batch import Refusable, Write
 from stretto.store.owner import LEASE_S
-from stretto.store.rows import Row, effect_row, run_row, step_row
+from stretto.store.rows import Row, effect_row, run_row, step_rows
 from stretto.store.writer import Writer
 from stretto.types.enums import Durability
 from stretto.types.errors import StoreError
@@ -59,10 +59,9 @@ class RunJournal(Refusable):
         if self._durability is not Durability.STEP:
             return
         write = self._begin()
-        row = step_row(self._run_id, len(self._kept), record, write.put)
-        write.steps = (row,)
+        write.steps = step_rows(self._run_id, len(self._kept), (record,), write.put)
         self._kept.append(record)
-        self._writer.post(_sized(write, row))
+        self._writer.post(_sized(write, *write.steps))
 
     async def intent(self, effect: EffectRecord) -> None:
         """Commit an intent, and every step before it, before returning."""
@@ -100,7 +99,7 @@ class RunJournal(Refusable):
         count = len(self._kept)
         write.rewrite = len(steps) < count or not all(map(is_, self._kept, steps))
         first = 0 if write.rewrite else count
-        return [step_row(self._run_id, seq, steps[seq], write.put) for seq in range(first, len(steps))]
+        return step_rows(self._run_id, first, steps[first:], write.put)
 
     def _begin(self) -> Write:
         if self.refused is not None:
@@ -112,5 +111,5 @@ class RunJournal(Refusable):
 
 def _sized(write: Write, *rows: Row) -> Write:
     """Count the documents of these rows into the write's size."""
-    write.size += sum([len(row[-2]) for row in rows if isinstance(row[-2], str)])
+    write.size += sum([len(row[-2]) for row in rows])  # type: ignore[arg-type,misc]  # the document, always text
     return write

@@ -4,12 +4,13 @@ A document's field above 4 KiB is kept in `blobs` and stands in the row as a mar
 fields, so that no value which only looks like a marker is ever taken for one.
 """
 
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 import msgspec
 
 from stretto.record.arrays import Get, Put
-from stretto.record.codec import decode_effect, decode_run, decode_step, encode_effect, encode_head, encode_step
+from stretto.record.codec import decode_effect, decode_run, decode_step, encode_effect, encode_head, encode_steps
 from stretto.record.model import EffectRecord, Run, StepRecord
 from stretto.types.enums import Durability
 from stretto.types.ids import Digest, digest_of
@@ -19,6 +20,11 @@ SPILL_BYTES: Final = 4096
 
 _KEPT_INLINE: Final = frozenset({"labels", "id", "path", "status"})
 """Fields that listings read; they never spill."""
+
+_SEARCHABLE: Final = ("task", "group", "split", "purpose")
+"""Labels with a column of their own."""
+
+_NONE_SEARCHABLE: Final = (None,) * len(_SEARCHABLE)
 
 Value: TypeAlias = str | int | bytes | None
 Row: TypeAlias = tuple[Value, ...]
@@ -45,6 +51,8 @@ def collect(blobs: dict[Digest, bytes]) -> Put:
 def run_row(run: Run, durability: Durability, owner: str, epoch: int, lease_until_ns: int, put: Put) -> Row:
     """The row of `runs`, in the order of its columns."""
     labels = run.labels
+    task, group, split, purpose = map(labels.get, _SEARCHABLE) if labels else _NONE_SEARCHABLE
+    doc, spilled = _spill(encode_head(run), put)
     return (
         run.id,
         run.manifest.workflow,
@@ -56,17 +64,21 @@ def run_row(run: Run, durability: Durability, owner: str, epoch: int, lease_unti
         owner,
         epoch,
         lease_until_ns,
-        labels.get("task"),
-        labels.get("group"),
-        labels.get("split"),
-        labels.get("purpose"),
-        *_spill(encode_head(run), put),
+        task,
+        group,
+        split,
+        purpose,
+        doc,
+        spilled,
     )
 
 
-def step_row(run_id: str, seq: int, step: StepRecord, put: Put) -> Row:
-    """The row of `steps`."""
-    return (run_id, seq, step.path, step.component, step.status.value, *_spill(encode_step(step, put), put))
+def step_rows(run_id: str, first: int, steps: Sequence[StepRecord], put: Put) -> list[Row]:
+    """The rows of `steps` for consecutive steps, of which the first has the number `first`."""
+    return [
+        (run_id, seq, text.decode(), None) if len(text) <= SPILL_BYTES else (run_id, seq, *_spill(text, put))
+        for seq, text in enumerate(encode_steps(steps, put), first)
+    ]
 
 
 def effect_row(effect: EffectRecord, put: Put) -> Row:

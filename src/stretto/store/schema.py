@@ -49,11 +49,11 @@ CREATE INDEX runs_unsealed ON runs (owner) WHERE status IS NULL;
 CREATE TABLE steps (
     run_id    TEXT NOT NULL,
     seq       INTEGER NOT NULL,       -- order of completion, from 0
-    path      TEXT NOT NULL,
-    component TEXT NOT NULL,
-    status    TEXT NOT NULL,
     doc       TEXT NOT NULL,
     spilled   TEXT,
+    path      TEXT AS (json_extract(doc, '$.path')),  -- for people who ask in SQL; computed when they do
+    component TEXT AS (json_extract(doc, '$.component')),
+    status    TEXT AS (json_extract(doc, '$.status')),
     PRIMARY KEY (run_id, seq)
 );
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 from stretto.store.batch import RefusedError, Write, apply
-from stretto.store.connect import connect_writer
-from stretto.store.failure import LOCK_WAIT_S, store_error
+from stretto.store.connect import connect_writer, patiently
+from stretto.store.failure import store_error
 from stretto.store.inbox import FULL_BYTES, Chore, Inbox
 from stretto.store.owner import HEARTBEAT_S, LEASE_S
 from stretto.types.errors import StoreError
@@ -33,6 +33,9 @@ _TRANSACTION_BYTES: Final = 20_000
 
 _PASSING: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
 """Failures after which the connection is as good as before."""
+
+_BEGIN: Final = "BEGIN IMMEDIATE"
+"""The write lock at once, so that nothing fails for want of it halfway."""
 
 Outcome: TypeAlias = tuple["asyncio.Future[None]", StoreError | None]
 
@@ -152,13 +155,11 @@ class Writer:
     def _commit_at_once(self, connection: sqlite3.Connection, batch: Sequence[Write | _Task], write: Write) -> bool:
         """Commit borrowed work and this; False when it did not stand or the file is locked: nothing has changed."""
         writes = [item for item in (*batch, write) if isinstance(item, Write)]
-        connection.execute("PRAGMA busy_timeout = 0")
         try:
-            self._between_begin_and_commit(connection, lambda connection: apply(connection, writes))
+            connection.execute(_BEGIN)
+            self._until_commit(connection, lambda connection: apply(connection, writes))
         except (sqlite3.Error, RefusedError, OverflowError):  # the writer tries again, and says why
             return False
-        finally:
-            connection.execute(f"PRAGMA busy_timeout = {int(LOCK_WAIT_S * 1000)}")
         self._leases += sum(each.leases for each in writes)
         self._logged += _TRANSACTION_BYTES + sum(each.size for each in writes)
         return True
@@ -225,8 +226,10 @@ class Writer:
         """Open the file if need be and run `work` between BEGIN and COMMIT."""
         if self._connection is None:
             self._connection = connect_writer(self.path, fsync=self._fsync)
+        connection = self._connection
         try:
-            result = self._between_begin_and_commit(self._connection, work)
+            patiently(lambda: connection.execute(_BEGIN))
+            result = self._until_commit(connection, work)
         except sqlite3.IntegrityError:
             raise
         except sqlite3.Error as error:
@@ -237,8 +240,8 @@ class Writer:
         self._logged += _TRANSACTION_BYTES
         return result
 
-    def _between_begin_and_commit(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        connection.execute("BEGIN IMMEDIATE")
+    def _until_commit(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Do the work of a transaction that has begun."""
         try:
             result = work(connection)
             if self.lost_unsaved:

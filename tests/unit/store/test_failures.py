@@ -130,7 +130,7 @@ async def test_a_lock_that_is_not_given_back_is_a_retryable_error(
     store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = await store.open(run := an_open_run(), Durability.STEP)
-    monkeypatch.setattr("stretto.store.writer.LOCK_WAIT_S", 0.001)
+    monkeypatch.setattr("stretto.store.connect.LOCK_WAIT_S", 0.001)
     pragma(store, "busy_timeout = 1")
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
