@@ -1,5 +1,6 @@
 """Stored runs, each in a folder beside the workflow that made it: what was asked, and what a change must lead to."""
 
+import shutil
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,7 +46,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     labels: dict[str, str] = {}
     tenant: str = "default"
     reference: Json = None
+    resources: dict[str, Any] = {}
     seed: int
+    replayed: str = ""
+    """Status of a replay without any change, where it cannot be the recorded one."""
     annotations: list[Noted] = []
     changes: list[Change]
 
@@ -58,6 +62,11 @@ def read_case(folder: Path) -> Case:
 def folders(version: str = "*") -> list[Path]:
     """The folders of all cases, in order."""
     return sorted(path.parent for path in ROOT.glob(f"{version}/*/case.yaml"))
+
+
+def copied(folder: Path, place: Path) -> Path:
+    """A copy of a folder inside `place`, to run in: what components write stays there, and paths are relative to it."""
+    return shutil.copytree(folder, place / "case", ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def recorded_in(folder: Path) -> Path:

@@ -13,31 +13,35 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import stretto
-from stretto import Annotation, Store
+from stretto import Annotation, Run, Store
 from stretto.types.ids import RunId, StepPath
-from tests.replay.cases import Case, folders, read_case, recorded_in
+from tests.replay.cases import Case, copied, folders, read_case, recorded_in
 
 FOLDER: Final = "v1"
 """Where this release records. Once it is released, the next change of what a run holds needs a new folder."""
 
 
 def record(folder: Path) -> None:
-    """Run a case with everything real, and export the run in place of the one that stands there."""
+    """Run a case with everything real, in a place of its own, and export the run over the one that stands there."""
     out = recorded_in(folder)
     shutil.rmtree(out.with_suffix(".blobs"), ignore_errors=True)
-    with TemporaryDirectory() as place, chdir(place), Store("runs.db") as store:
+    with TemporaryDirectory() as place, chdir(copied(folder, Path(place))), Store("runs.db") as store:
         case = read_case(folder)
-        run_id = _run(folder, case, store)
-        store.annotate(*_annotations(case, run_id))
+        run = _run(case, store)
+        store.annotate(*_annotations(case, run.id))
         store.export(out)
 
 
-def _run(folder: Path, case: Case, store: Store) -> RunId:
-    with stretto.load(folder / "workflow.yaml", store=store) as workflow:
-        run = workflow.run_sync(
-            case.input, labels=case.labels, tenant=case.tenant, seed=case.seed, reference=case.reference
+def _run(case: Case, store: Store) -> Run:
+    with stretto.load("workflow.yaml", store=store) as workflow:
+        return workflow.run_sync(
+            case.input,
+            labels=case.labels,
+            tenant=case.tenant,
+            seed=case.seed,
+            reference=case.reference,
+            resources=case.resources,
         )
-    return run.id
 
 
 def _annotations(case: Case, run_id: RunId) -> list[Annotation]:
