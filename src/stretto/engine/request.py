@@ -1,16 +1,12 @@
 """What a run is asked for, and what of it is refused before anything is run."""
 
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 
+from stretto.types.arguments import check_text, wrong
 from stretto.types.budget import BudgetSpec
-from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
-
-_MOST_SHOWN: Final = 80
-"""Characters of a refused value that its error repeats."""
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,47 +32,34 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_request(request: RunRequest) -> None:
     """Raise UsageError for what no record could hold: found at its end only, the whole run would be lost."""
-    _check_text("tenant", request.tenant)
-    _check_text("parent", request.parent)
-    _check_text("traceparent", request.traceparent)
+    check_text("tenant", request.tenant)
+    check_text("parent", request.parent)
+    check_text("traceparent", request.traceparent)
     _check_texts("labels", request.labels)
     _check_texts("baggage", request.baggage)
     _check_values("memory", request.memory)
     _check_values("resources", request.resources)
+    if request.budget is not None and not isinstance(request.budget, BudgetSpec):
+        raise wrong("budget", request.budget, "a BudgetSpec of stretto.types.budget")
     seed = request.seed
     if seed is not None and not _is_seed(seed):
-        raise UsageError(f"seed is {_shown(seed)}; expected an integer in [-2^63, 2^63)")
+        raise wrong("seed", seed, "an integer in [-2^63, 2^63)")
 
 
 def _check_texts(what: str, texts: object) -> None:
     if type(texts) is dict and not texts:
         return
     if not isinstance(texts, Mapping):
-        raise UsageError(f"{what} is {_shown(texts)}; expected a mapping of text to text, such as {{'task': 'a'}}")
+        raise wrong(what, texts, "a mapping of text to text, such as {'task': 'a'}")
     for key, text in texts.items():
-        _check_text(f"a key of {what}", key)
-        _check_text(f"{what}[{key!r}]", text)
+        check_text(f"a key of {what}", key)
+        check_text(f"{what}[{key!r}]", text)
 
 
 def _check_values(what: str, values: object) -> None:
     if values is not None and type(values) is not dict and not isinstance(values, Mapping):
-        raise UsageError(f"{what} is {_shown(values)}; expected a mapping of names to JSON values")
-
-
-def _check_text(name: str, text: object) -> None:
-    if not isinstance(text, str):
-        raise UsageError(f"{name} is {_shown(text)}; expected text")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise UsageError(f"{name} is {_shown(text)}, which is no text in UTF-8: {error.reason}") from error
+        raise wrong(what, values, "a mapping of names to JSON values")
 
 
 def _is_seed(seed: object) -> bool:
     return isinstance(seed, int) and not isinstance(seed, bool) and -(2**63) <= seed < 2**63
-
-
-def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…"

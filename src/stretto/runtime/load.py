@@ -16,6 +16,7 @@ from stretto.spec.report import Report
 from stretto.spec.source import Located, Span
 from stretto.spec.workflow import load_workflow, no_file
 from stretto.store.sqlite import Store
+from stretto.types.arguments import as_path
 from stretto.types.errors import Problem, SpecError
 from stretto.types.protocols import Component
 
@@ -35,12 +36,14 @@ def load(path: str | Path, *, store: Store | str | Path | None = None) -> Workfl
     `store` is a Store, or the path of one; by default `$STRETTO_STORE`, else `.stretto/runs.db`. Raises SpecError with
     every problem found in the file, its contract, its components and its sub-workflows.
     """
-    return Loader(Path(path)).workflow(store if isinstance(store, Store) else Store(store_path(store)))
+    place = as_path("the path of a workflow", path)
+    kept = store if isinstance(store, Store) else Store(store_path(store))
+    return Loader(place).workflow(kept)
 
 
 def store_path(store: str | Path | None = None) -> Path:
     """The store that is meant when `store` is given, or not."""
-    return Path(store) if store is not None else Path(os.environ.get(STORE_VARIABLE) or DEFAULT_STORE)
+    return as_path("store", store) if store is not None else Path(os.environ.get(STORE_VARIABLE) or DEFAULT_STORE)
 
 
 class Loader:

@@ -1,7 +1,7 @@
 """A loaded workflow: run it, run many, resume and replay, from async code or from a script."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -12,13 +12,22 @@ from stretto.engine.request import RunRequest
 from stretto.plan.model import Plan
 from stretto.record.model import EffectRecord, Run, decoded
 from stretto.runtime.answers import check_outputs, check_response
+from stretto.runtime.asked import (
+    as_component,
+    as_requests,
+    check_many,
+    check_replay,
+    check_request_type,
+    check_requests,
+)
 from stretto.runtime.blocking import OwnLoop
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.many import in_order
 from stretto.runtime.opening import Opening, Shared
 from stretto.store.sqlite import Store
+from stretto.types.arguments import check_text
 from stretto.types.budget import BudgetSpec
-from stretto.types.errors import InputError, UsageError
+from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
 from stretto.types.protocols import Component
 
@@ -50,18 +59,20 @@ class Workflow:
 
     def component(self, name: str) -> Component:
         """A component of this workflow; UsageError names those there are."""
+        check_text("the name of a component", name)
         found = self._catalog.find(name)
         if found is None:
             raise UsageError(f"workflow '{self.name}' has no component '{name}'; it has: {self._names()}")
         return found
 
-    def with_component(self, component: Component) -> "Workflow":
+    def with_component(self, component: Component | Callable[..., Any]) -> "Workflow":
         """This workflow with another component in place of its namesake, compiled again.
 
         Shares the store and the other components: what both have open stays open until both are closed.
         """
-        self.component(component.card.name)
-        return Workflow(self._compiler, self._catalog.replaced(component), self.store, shared=self._shared)
+        other = as_component(component)
+        self.component(other.card.name)
+        return Workflow(self._compiler, self._catalog.replaced(other), self.store, shared=self._shared)
 
     # run
 
@@ -85,19 +96,20 @@ class Workflow:
         """
         request = RunRequest(
             input=run_input,
-            labels=labels or {},
+            labels={} if labels is None else labels,
             tenant=tenant,
             seed=seed,
             reference=reference,
             memory=memory,
-            resources=resources or {},
+            resources={} if resources is None else resources,
             budget=budget,
-            baggage=baggage or {},
+            baggage={} if baggage is None else baggage,
         )
         return await self.run_request(request)
 
     async def run_request(self, request: RunRequest) -> Run:
         """Run once, with everything that a run can be asked for."""
+        check_request_type(request)
         engine = await self._ready()
         return await engine.run(self.plan, request)
 
@@ -119,12 +131,11 @@ class Workflow:
         """Run all, at most `concurrency` at a time; returns the runs in the order of the requests.
 
         A failed run is an entry like any other and stops nothing. `on_run` is told of each as it ends. Raises
-        InputError, before anything is run, when any input does not fit the contract.
+        InputError or UsageError, before anything is run, when any request cannot be run.
         """
-        if concurrency < 1:
-            raise UsageError(f"concurrency is {concurrency}; it must be 1 or more")
-        todo = [request if isinstance(request, RunRequest) else RunRequest(input=request) for request in requests]
-        self._check_inputs(todo)
+        check_many(concurrency, on_run)
+        todo = as_requests(requests)
+        check_requests(self.plan, todo)
         engine = await self._ready()
 
         async def make(request: RunRequest) -> Run:
@@ -180,6 +191,7 @@ class Workflow:
         Raises, before anything is run, ReplayError when `outputs` names a step that the run does not have, InputError
         when an output is none that the step's component could have given.
         """
+        check_replay(run, outputs, dry_run)
         check_outputs(self.plan, run, outputs or {})
         engine = await self._ready()
         request = RunRequest(
@@ -234,15 +246,6 @@ class Workflow:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _check_inputs(self, requests: Sequence[RunRequest]) -> None:
-        check = self.plan.input_check
-        if check is None:
-            return
-        for index, request in enumerate(requests):
-            violations = check.violations(dict(request.input))  # type: ignore[arg-type]  # outside data, checked here
-            if violations:
-                raise InputError(f"input {index} of workflow '{self.name}'", violations)
 
     def _names(self) -> str:
         return ", ".join(self._catalog.names())

@@ -275,7 +275,7 @@ class TestRunMany:
     async def test_a_concurrency_that_would_do_nothing_is_refused(
         self, workflow_of: WorkflowOf, concurrency: int
     ) -> None:
-        with pytest.raises(UsageError, match=f"concurrency is {concurrency}; it must be 1 or more"):
+        with pytest.raises(UsageError, match=f"concurrency is {concurrency}; expected a whole number from 1"):
             await workflow_of(ONE, doubling()).run_many([{"n": 1}], concurrency=concurrency)
 
     async def test_one_bad_input_is_told_by_its_place_before_anything_is_run(self, workflow_of: WorkflowOf) -> None:
