@@ -27,7 +27,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Write:
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    monkeypatch.chdir(tmp_path)  # where runs are kept when nobody says otherwise
+
     def written(files: dict[str, str]) -> Path:
         for name, text in files.items():
             (tmp_path / name).write_text(text)
