@@ -35,6 +35,10 @@ def test_the_scaffold_passes_check_run_and_its_own_tests(tmp_path: Path, board: 
     assert made.returncode == 0, made.stderr
     desk = tmp_path / "desk"
 
+    tested = run(desk, "pytest", "-q", "-W", "error", "-p", "no:asyncio", "-p", "no:cacheprovider")
+    assert tested.returncode == 0, tested.stdout  # before anything else: no command has made a folder for it
+    assert "3 passed" in tested.stdout
+
     checked = run(desk, "stretto", "check", "workflow.yaml")
     assert checked.returncode == 0, checked.stderr
     assert checked.stdout.endswith("ok: 4 steps, 4 components\n")
@@ -44,9 +48,39 @@ def test_the_scaffold_passes_check_run_and_its_own_tests(tmp_path: Path, board: 
     assert ran.returncode == 0, ran.stderr
     assert set(json.loads(ran.stdout)) == {"system", "answer"}
 
-    tested = run(desk, "pytest", "-q", "-W", "error", "-p", "no:asyncio", "-p", "no:cacheprovider")
-    assert tested.returncode == 0, tested.stdout
-    assert "3 passed" in tested.stdout
+
+@pytest.mark.slow
+def test_the_scaffolds_test_says_why_a_run_failed(tmp_path: Path) -> None:
+    run(tmp_path, "stretto", "new", "desk", "--yes")
+    (tmp_path / "desk" / ".stretto").touch()  # no folder, so that the memory has no place
+    tested = run(tmp_path / "desk", "pytest", "-q", "-p", "no:asyncio", "-p", "no:cacheprovider")
+    assert tested.returncode == 1
+    assert "memory 'memory': " in tested.stdout
+
+
+@pytest.mark.slow
+def test_a_first_run_with_a_store_elsewhere_is_ok(tmp_path: Path) -> None:
+    run(tmp_path, "stretto", "new", "desk", "--yes")
+    request = json.dumps({"request": "I have a question about orders"})
+    ran = run(tmp_path / "desk", "stretto", "run", "workflow.yaml", "--input", request, "--store", "elsewhere.db")
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.slow
+def test_training_is_not_remembered_and_comes_to_the_same_weights_in_two_folders(tmp_path: Path) -> None:
+    checkpoints = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        run(tmp_path / name, "stretto", "new", "desk", "--yes")
+        desk = tmp_path / name / "desk"
+        options = ("--tasks", "tasks.jsonl", "--set", "updates=3", "--json")
+        trained = run(desk, "stretto", "train", "workflow.yaml", *options)
+        assert trained.returncode == 0, trained.stderr
+        checkpoints.append(json.loads(trained.stdout)["checkpoint"])
+        run(desk, "stretto", "run", "workflow.yaml", "--input", json.dumps({"request": "the first customer"}))
+        shown = run(desk, "stretto", "runs", "show", "last", "--json")
+        assert json.loads(shown.stdout)["run"]["memory"] == {"recent": []}
+    assert checkpoints[0] == checkpoints[1]
 
 
 @pytest.mark.slow

@@ -10,7 +10,9 @@ from stretto.learn.tasks import Task
 from stretto.spec.suggest import nearest
 from stretto.types.errors import UsageError
 
-EXPECTED: Final = '{"name": "...", "input": {...}, "reference": ..., "labels": {...}}; the last two may be left out'
+EXPECTED: Final = (
+    '{"name": "...", "input": {...}, "reference": ..., "labels": {...}, "memory": {...}}; the last three may be left out'
+)
 
 
 def read_tasks(path: Path) -> list[Task]:

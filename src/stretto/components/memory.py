@@ -4,20 +4,23 @@ As a step it remembers and recalls; named by a workflow's `memory`, it gives the
 every run.
 """
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
+import msgspec
 import orjson
 
 from stretto.components.memory_store import MemoryStore, ProcessStore, Shelf, SqliteStore
 from stretto.components.names import NAME_RULE, is_component_name
 from stretto.components.threads import THREADS
 from stretto.types.card import Card
-from stretto.types.enums import Effect
+from stretto.types.enums import Effect, Scope
 from stretto.types.errors import UsageError
 from stretto.types.ids import digest_of
 from stretto.types.json import JsonObject, Schema
-from stretto.types.messages import Request, Response
+from stretto.types.messages import Request, Response, RunInfo
 
 REMEMBER: Final = "remember"
 """Input field with the value to keep, and the action of keeping it."""
@@ -66,6 +69,9 @@ class RecencyMemory:
         self._by = by
         self._store: MemoryStore = ProcessStore(keep) if path is None else SqliteStore(Path(path), name, keep)
         self._blocks = path is not None
+        self._empty: Callable[[], RecencyMemory] = partial(
+            RecencyMemory, name, limit=limit, keep=keep, by=by, version=version, description=description
+        )
         self.card = MemoryCard(
             name=name,
             version=version,
@@ -85,6 +91,10 @@ class RecencyMemory:
         output, queue_ms = await THREADS.run(self.card.name, lambda: self._answer(request))
         return Response(output=output, queue_ms=queue_ms)
 
+    def per_run(self) -> "PerRunMemory":
+        """The same memory, except that it is empty when a run begins and gone when it ends."""
+        return PerRunMemory(self.card, self._empty)
+
     async def open(self) -> None:
         """Nothing to do: the file is opened when it is first needed."""
 
@@ -100,6 +110,22 @@ class RecencyMemory:
             self._store.add(shelf, request.call.effect_key, value)
         limit = cast("int", request.input.get("limit", self._limit))
         return {"recent": list(self._store.recent(shelf, limit))}
+
+
+class PerRunMemory:
+    """A memory of its own for every run. What a run remembers depends on nothing but that run, and stays with it."""
+
+    def __init__(self, card: Card, empty: Callable[[], RecencyMemory]) -> None:
+        self.card = msgspec.structs.replace(card, scope=Scope.RUN)
+        self._empty = empty
+
+    async def open_run(self, _run: RunInfo) -> RecencyMemory:
+        """An empty memory."""
+        return self._empty()
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer outside a run's session: from an empty memory."""
+        return await self._empty()(request)
 
 
 _OUTPUT: Final[Schema] = {

@@ -85,7 +85,10 @@ class ProcessStore:
 
 
 class SqliteStore:
-    """Keeps values in a file; several processes may share it. A killed process loses nothing that was committed."""
+    """Keeps values in a file, which is made with its folder when it is first needed; several processes may share it.
+
+    A killed process loses nothing that was committed.
+    """
 
     def __init__(self, path: Path, memory: str, keep: int) -> None:
         self._path = path
@@ -105,7 +108,7 @@ class SqliteStore:
                     {**row, "effect_key": effect_key, "at_ns": time.time_ns(), "value": orjson.dumps(value)},
                 )
                 connection.execute(_FORGET, row)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise self._trouble("written", error) from error
 
     def recent(self, shelf: Shelf, limit: int) -> Sequence[Json]:
@@ -117,7 +120,7 @@ class SqliteStore:
                     (self._memory, shelf.tenant, shelf.scope, limit),
                 )
                 return [orjson.loads(value) for (value,) in rows][::-1]
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise self._trouble("read", error) from error
 
     def close(self) -> None:
@@ -129,6 +132,7 @@ class SqliteStore:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, check_same_thread=False)
             try:
                 self._prepare(connection)
@@ -151,7 +155,7 @@ class SqliteStore:
         connection.executescript(_SCHEMA)
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
-    def _trouble(self, done: str, error: sqlite3.Error) -> ComponentError:
+    def _trouble(self, done: str, error: sqlite3.Error | OSError) -> ComponentError:
         busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
         remedy = (
             "another process holds it; try again"

@@ -13,14 +13,14 @@ from stretto.types.protocols import Component
 
 
 class Rollouts:
-    """Makes and reads runs of one workflow.
+    """Makes and reads runs of one workflow. Memories begin empty in each, and what serving remembers stays as it is.
 
     Keep the workflow open meanwhile, so that its servers are started once and not for each `make`.
     """
 
     def __init__(self, workflow: Workflow, *, concurrency: int, on_run: Callable[[Run], None] | None = None) -> None:
         """`on_run` is told of each run as it ends."""
-        self._workflow = workflow
+        self._workflow = workflow.for_rollouts()
         self._concurrency = concurrency
         self._on_run = on_run
 
@@ -44,4 +44,10 @@ class Rollouts:
 
 def _request(asked: RolloutRequest) -> RunRequest:
     task = asked.task
-    return RunRequest(input=dict(task.input), reference=task.reference, seed=asked.seed, labels=asked.labels)
+    return RunRequest(
+        input=dict(task.input),
+        reference=task.reference,
+        memory=None if task.memory is None else dict(task.memory),
+        seed=asked.seed,
+        labels=asked.labels,
+    )

@@ -24,6 +24,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     input: JsonObject
     reference: Json = None
     """Gold answers, shown to steps of kind ``reward`` only."""
+    memory: JsonObject | None = None
+    """What the `memory` root holds: what earlier runs would have left. Nothing, when None."""
     labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Further labels of its runs, such as ``split``."""
 

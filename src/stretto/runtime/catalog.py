@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, runtime_checkable
 
 from stretto.types.errors import ComponentError
-from stretto.types.protocols import Component
+from stretto.types.protocols import Component, KeepsBetweenRuns
 
 
 @runtime_checkable
@@ -17,10 +17,14 @@ class HasTools(Protocol):
 
 
 class ComponentCatalog:
-    """Components by name. A reference may carry a version, ``name@1.2.0``, which must then be the one found."""
+    """Components by name. A reference may carry a version, ``name@1.2.0``, which must then be the one found.
 
-    def __init__(self, components: Mapping[str, Component]) -> None:
-        self._components = dict(components)
+    With `per_run` those that keep something between runs begin empty in every run.
+    """
+
+    def __init__(self, components: Mapping[str, Component], *, per_run: bool = False) -> None:
+        self._components = {name: _per_run(each) for name, each in components.items()} if per_run else dict(components)
+        self.is_per_run = per_run
 
     def find(self, reference: str) -> Component | None:
         """The component of that name and version, or None."""
@@ -47,11 +51,21 @@ class ComponentCatalog:
 
     def replaced(self, component: Component) -> "ComponentCatalog":
         """The same catalog with one component in place of its namesake: a trained policy, another version."""
-        return ComponentCatalog({**self._components, component.card.name: component})
+        changed = {**self._components, component.card.name: component}
+        return ComponentCatalog(changed, per_run=self.is_per_run)
+
+    def per_run(self) -> "ComponentCatalog":
+        """The same catalog, keeping nothing from one run to the next; so do catalogs over it."""
+        return ComponentCatalog(self._components, per_run=True)
 
     def over(self, outer: "ComponentCatalog") -> "ComponentCatalog":
         """This catalog, and what only the outer one has."""
-        return ComponentCatalog({**{each.card.name: each for each in outer}, **self._components})
+        both = {**{each.card.name: each for each in outer}, **self._components}
+        return ComponentCatalog(both, per_run=outer.is_per_run)
 
     def __iter__(self) -> Iterator[Component]:
         return iter(self._components.values())
+
+
+def _per_run(component: Component) -> Component:
+    return component.per_run() if isinstance(component, KeepsBetweenRuns) else component

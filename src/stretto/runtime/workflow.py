@@ -74,6 +74,14 @@ class Workflow:
         self.component(other.card.name)
         return Workflow(self._compiler, self._catalog.replaced(other), self.store, shared=self._shared)
 
+    def for_rollouts(self) -> "Workflow":
+        """This workflow for runs to learn from or to measure: each has memories of its own, which begin empty.
+
+        Nothing of them reaches what serving remembers, and runs do not see each other. Shares what `with_component`
+        shares.
+        """
+        return Workflow(self._compiler, self._catalog.per_run(), self.store, shared=self._shared)
+
     # run
 
     async def run(

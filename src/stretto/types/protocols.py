@@ -48,6 +48,15 @@ class Session(Protocol):
 
 
 @runtime_checkable
+class KeepsBetweenRuns(Protocol):
+    """A component whose answers depend on earlier runs: a memory."""
+
+    def per_run(self) -> Component:
+        """The same, except that every run begins with nothing and leaves nothing: for runs to learn from or measure."""
+        ...
+
+
+@runtime_checkable
 class Confirms(Protocol):
     """A component that can be asked whether a write in doubt happened."""
 

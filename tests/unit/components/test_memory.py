@@ -11,8 +11,9 @@ from hypothesis import given, strategies as st
 
 from stretto.components.memory import RecencyMemory
 from stretto.components.memory_store import MemoryStore, ProcessStore, Shelf, SqliteStore
-from stretto.types.enums import Effect
+from stretto.types.enums import Effect, Scope
 from stretto.types.errors import Code, ComponentError, UsageError
+from stretto.types.protocols import KeepsBetweenRuns, OpensPerRun
 
 
 @pytest.fixture(params=["process", "file"])
@@ -86,6 +87,43 @@ async def test_a_file_outlives_the_process_and_is_shared(tmp_path: Path, make_re
     assert len((await first(make_request(limit=100))).output["recent"]) == 21  # type: ignore[index]
     for memory in (first, second, other):
         await memory.close()
+
+
+async def test_a_file_is_made_with_its_folders(tmp_path: Path, make_request: Any) -> None:
+    memory = RecencyMemory("memory", path=tmp_path / "not" / "there" / "memory.sqlite")
+    assert (await memory(make_request())).output == {"recent": []}
+    assert (await memory(make_request(remember="x"))).output == {"recent": ["x"]}
+    await memory.close()
+
+
+async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, make_request: Any) -> None:
+    (tmp_path / "file").touch()
+    memory = RecencyMemory("notes", path=tmp_path / "file" / "memory.sqlite")
+    for fields in ({}, {"remember": 1}):
+        with pytest.raises(ComponentError, match=r"memory 'notes': .*file/memory\.sqlite could not be") as caught:
+            await memory(make_request(**fields))
+        assert (caught.value.rpc_code, caught.value.sent) == (Code.FAILED_PRECONDITION, False)
+
+
+async def test_a_memory_by_run_begins_empty_and_leaves_nothing(options: dict[str, Any], make_request: Any) -> None:
+    memory = RecencyMemory("memory", limit=2, keep=3, **options)
+    await memory(make_request(remember="lasting"))
+    by_run = memory.per_run()
+    assert isinstance(memory, KeepsBetweenRuns)
+    assert isinstance(by_run, OpensPerRun)
+    assert (by_run.card.scope, by_run.card.digest) == (Scope.RUN, memory.card.digest)
+    assert by_run.card.action_of({"remember": 1}) == "remember"
+
+    run = make_request().call.run
+    first, second = [await by_run.open_run(run) for _ in range(2)]
+    for number in range(4):
+        await first(make_request(remember=number, _path=f"step[{number}]"))
+    assert (await first(make_request(limit=3))).output == {"recent": [1, 2, 3]}
+    assert (await second(make_request())).output == {"recent": []}
+    assert (await by_run(make_request(remember="alone"))).output == {"recent": ["alone"]}
+    assert (await memory(make_request())).output == {"recent": ["lasting"]}
+    for each in (first, second, memory):
+        await each.close()
 
 
 def test_it_writes_only_when_there_is_something_to_remember() -> None:

@@ -139,3 +139,72 @@ async def test_an_unknown_reward_is_left_out_and_counted(workflow: stretto.Workf
         options=TrainOptions(updates=1, tasks_per_update=4, group_size=2),
     )  # fmt: skip
     assert (result.reports[0].runs, result.reports[0].excluded) == (6, {"reward_unknown": 2})
+
+
+REMEMBERING = """
+stretto: 1
+name: visits
+components:
+  - components.py
+  - memory: { kind: memory, path: kept/memory.db }
+memory: memory
+contract:
+  reward: { first: 1.0 }
+steps:
+  - {name: paint, component: painter, input_mapping: {words: "input.words"}}
+  - {name: met, component: met, input_mapping: {before: "memory.recent"}}
+  - {name: keep, component: memory, input_mapping: {remember: "input.words"}}
+  - {name: inner, workflow: inner.yaml, input_mapping: {words: "input.words"}}
+  - {name: judge, component: first, input_mapping: {before: "steps.met.before", inner: "steps.inner.before"}}
+"""
+
+INNER = """
+stretto: 1
+name: inner
+components:
+  - notes: { kind: memory }
+contract:
+  input: {words: "string"}
+steps:
+  - {name: recall, component: notes}
+  - {name: keep, component: notes, needs: [recall], input_mapping: {remember: "input.words"}}
+output: {before: "steps.recall.recent"}
+"""
+
+MEETING = """
+@stretto.component(effects="pure")
+def met(before: list) -> dict:
+    return {"before": before}
+
+
+@stretto.reward
+def first(before: list, inner: list) -> float:
+    return float(len(before) + 10 * len(inner))
+"""
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Iterator[stretto.Workflow]:
+    """A workflow whose reward counts what it remembers, as does a workflow inside it."""
+    (tmp_path / "components.py").write_text(COMPONENTS + MEETING)
+    (tmp_path / "workflow.yaml").write_text(REMEMBERING)
+    (tmp_path / "inner.yaml").write_text(INNER)
+    with stretto.Store(tmp_path / "runs.db") as store:
+        yield stretto.load(tmp_path / "workflow.yaml", store=store)
+
+
+async def test_a_rollout_remembers_no_other_run_and_leaves_nothing(visits: stretto.Workflow) -> None:
+    async with visits:
+        served = [await visits.run({"words": words}) for words in ("a", "b")]
+        rollouts = Rollouts(visits, concurrency=2)
+        read = await rollouts.read(await rollouts.make(painter(visits), [asked(task, 1) for task in TASKS * 3]))
+        served.append(await visits.run({"words": "c"}))
+    assert [item.run.reward for item in read] == [0.0] * 9
+    assert [run.reward for run in served] == [0.0, 11.0, 22.0]
+
+
+async def test_a_task_says_what_its_runs_remember(visits: stretto.Workflow) -> None:
+    rollouts = Rollouts(visits, concurrency=2)
+    met_before = Task(name="again", input={"words": "a"}, memory={"recent": ["x", "y"]})
+    read = await rollouts.read(await rollouts.make(painter(visits), [asked(met_before, seed) for seed in (1, 2)]))
+    assert [item.run.reward for item in read] == [2.0, 2.0]

@@ -5,6 +5,7 @@ import pytest
 import stretto
 from stretto.components.python.decorator import component_of
 from stretto.runtime.catalog import ComponentCatalog
+from stretto.types.enums import Scope
 from stretto.types.protocols import Component
 
 
@@ -72,3 +73,15 @@ def test_what_a_catalog_has_itself_comes_before_what_lies_around_it() -> None:
     both = catalog(own).over(catalog(outer, further))
     assert (both.find("a"), both.find("b")) == (own, further)
     assert list(both) != []
+
+
+def test_what_keeps_something_between_runs_can_be_had_by_run_also_in_catalogs_over_it() -> None:
+    kept, planner = stretto.RecencyMemory("kept"), component("planner")
+    by_run = catalog(kept, planner).per_run()
+    assert by_run.find("planner") is planner
+    replaced = by_run.replaced(stretto.RecencyMemory("kept", limit=3))
+    inner = catalog(stretto.RecencyMemory("inner")).over(by_run)
+    for each in (by_run.find("kept"), replaced.find("kept"), inner.find("inner"), inner.find("kept")):
+        assert each is not None
+        assert each.card.scope is Scope.RUN
+    assert catalog(kept).over(catalog(planner)).find("kept") is kept
