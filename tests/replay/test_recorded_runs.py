@@ -8,7 +8,7 @@ import pytest
 import stretto
 from stretto import Run, Store
 from stretto.engine.engine import MEMORY_PATH
-from stretto.record.canonical import canonical
+from stretto.record.lines import content_of
 from stretto.record.model import StepRecord, decoded
 from stretto.types.enums import Effect, StepStatus
 from tests.replay.cases import Case, Change, copied, folders, read_case, recorded_in
@@ -52,7 +52,7 @@ def workflow(folder: Path, store: Store) -> Iterator[stretto.Workflow]:
 def test_exporting_what_was_imported_gives_the_same_lines_and_arrays(folder: Path, store: Store) -> None:
     store.export(folder / "again.jsonl")
     before, after = (path.read_bytes().splitlines() for path in (recorded_in(folder), folder / "again.jsonl"))
-    assert list(map(canonical, after)) == list(map(canonical, before))
+    assert list(map(content_of, after)) == list(map(content_of, before))
     assert _files(folder / "again.blobs") == _files(folder / "run.blobs")
 
 

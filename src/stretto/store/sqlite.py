@@ -229,11 +229,13 @@ class Store:
 
     def import_(self, source: str | Path, *, blobs_dir: str | Path | None = None) -> Imported:
         """Take in what an export wrote. A record that is here already is left as it stands; a run that differs from
-        its namesake here is refused. The whole file is checked before anything is written.
+        its namesake here is refused. The whole file is checked before anything is written: UsageError names file and
+        line.
 
         What was imported can be read, folded and replayed, not resumed: its own store may be resuming it.
         """
-        return import_from(self._writer, as_path("source", source), _folder(blobs_dir))
+        self._catch_up()
+        return import_from(self._writer, self._reader, as_path("source", source), _folder(blobs_dir))
 
     # life
 

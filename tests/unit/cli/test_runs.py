@@ -113,6 +113,37 @@ def test_export_and_import_carry_runs_to_another_store(cli: Cli, ran: Ran, folde
     assert (folder / "again.jsonl").read_bytes() == (folder / "out.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "file.jsonl holds no records"),
+        ("stretto: 1\n", "file.jsonl:1: not a record"),
+        ('{"output": {"booked": "OSLO"}}', "file.jsonl:1: not a record: Object missing required field `format`"),
+    ],
+)
+def test_importing_what_is_no_export_is_wrong_usage_and_makes_no_store(
+    cli: Cli, folder: Path, content: str, says: str
+) -> None:
+    (folder / "file.jsonl").write_text(content)
+    told = cli("runs", "import", "file.jsonl")
+    assert (told.code, told.out) == (2, "")
+    assert says in told.err
+    assert not (folder / ".stretto").exists()
+
+
+def test_an_export_in_which_one_value_was_changed_is_wrong_usage_and_nothing_is_imported(
+    cli: Cli, ran: Ran, folder: Path
+) -> None:
+    ran(), ran("bergen")
+    cli("runs", "export", "out.jsonl")
+    changed = (folder / "out.jsonl").read_text().replace('{"booked":"BERGEN"}', '{"booked":"BERLIN"}')
+    (folder / "out.jsonl").write_text(changed)
+    told = cli("runs", "import", "out.jsonl", "--store", "other.db")
+    assert told.code == 2
+    assert "out.jsonl:3: something in it was changed since it was exported" in told.err
+    assert not (folder / "other.db").exists()
+
+
 def test_export_does_not_write_over_a_file_unless_told_to(cli: Cli, ran: Ran, folder: Path) -> None:
     ran()
     (folder / "out.jsonl").write_text("mine")

@@ -1,4 +1,5 @@
 import math
+import re
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from stretto.record.codec import (
     encode_run,
     encode_step,
 )
-from stretto.record.lines import decode_line, encode_line, export_runs, import_runs
+from stretto.record.lines import content_of, decode_line, encode_line, export_runs, import_lines
 from stretto.record.model import FORMAT, NULL, Run
 from stretto.record.schema import json_schema
 from stretto.types.errors import NotJsonError, StoreError, UsageError
@@ -179,7 +180,8 @@ def test_an_export_read_from_files_is_what_was_exported(tmp_path: Path) -> None:
     out = BytesIO()
     assert export_runs(runs, out, tmp_path / "a") == 2
     again = BytesIO()
-    export_runs(import_runs(BytesIO(out.getvalue()), tmp_path / "a"), again, tmp_path / "b")
+    records = [record for _, record in import_lines(BytesIO(out.getvalue()), tmp_path / "a", "runs.jsonl")]
+    export_runs(records, again, tmp_path / "b")
     assert again.getvalue() == out.getvalue()
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == sorted(p.name for p in (tmp_path / "b").iterdir())
 
@@ -187,13 +189,39 @@ def test_an_export_read_from_files_is_what_was_exported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"nonsense\n", "line 2: not a record"),
-        (b"{}\n", "line 2: not a record"),
-        (b'{"format":"stretto.weights/1"}\n', "line 2: unknown format 'stretto.weights/1'"),
-        (b'{"format":"stretto.run/1","id":"x"}\n', "line 2: this is no run"),
-        (b'{"format":"stretto.annotation/1","run_id":1}\n', "line 2: this is no annotation"),
+        (b"nonsense\n", "runs.jsonl:2: not a record"),
+        (b"{}\n", "runs.jsonl:2: not a record"),
+        (b'{"format":"stretto.weights/1"}\n', "runs.jsonl:2: unknown format 'stretto.weights/1'"),
+        (b'{"format":"stretto.run/1","id":"x"}\n', "runs.jsonl:2: this is no run"),
+        (b'{"format":"stretto.annotation/1","run_id":1}\n', "runs.jsonl:2: this is no annotation"),
     ],
 )
 def test_a_line_that_is_no_record_is_named_by_its_number(line: bytes, words: str, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=words):
-        list(import_runs([encode_run(a_run()) + b"\n", line], tmp_path))
+    with pytest.raises(UsageError, match=re.escape(words)):
+        list(import_lines([encode_run(a_run()) + b"\n", line], tmp_path, "runs.jsonl"))
+
+
+SEEDED = b'"seed":3'
+
+
+@pytest.mark.parametrize("new", [b'"seed":4', b'"seed":3,"extra":1', b'"sead":3', b'"seed":"3"', b'"seed":3.5'])
+def test_a_line_in_which_something_was_changed_is_refused(new: bytes) -> None:
+    line = encode_line(a_run(seed=3), BlobBag().put)
+    assert SEEDED in line
+    with pytest.raises(StoreError, match="something in it was changed since it was exported"):
+        decode_line(line.replace(SEEDED, new), BlobBag().get)
+
+
+def test_a_line_may_be_spelt_otherwise() -> None:
+    fields = orjson.loads(encode_line(a_run(seed=3), BlobBag().put))
+    other = orjson.dumps(dict(reversed(fields.items())), option=orjson.OPT_INDENT_2)
+    assert content_of(encode_line(decode_line(other, BlobBag().get), BlobBag().put)) == content_of(other)
+
+
+@given(any_records())
+def test_a_line_without_its_digest_is_read_as_before(records: list[Any]) -> None:
+    blobs = BlobBag()
+    for record in records:
+        line = encode_line(record, blobs.put)
+        again = encode_line(decode_line(content_of(line), blobs.get), blobs.put)
+        assert canonical(again) == canonical(line)
