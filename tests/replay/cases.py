@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 from ruamel.yaml import YAML
 
+from stretto.record.model import RunBudget
 from stretto.types.json import Json
 
 ROOT: Final = Path(__file__).parent
@@ -38,6 +39,15 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     output: Any
 
 
+class Wrong(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Outputs that cannot stand, and what is said of them."""
+
+    outputs: dict[str, Any]
+    says: str
+    before: bool = True
+    """Whether they are refused before anything is run; else the replay fails."""
+
+
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What `case.yaml` holds."""
 
@@ -47,11 +57,15 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tenant: str = "default"
     reference: Json = None
     resources: dict[str, Any] = {}
+    budget: RunBudget | None = None
+    traceparent: str = ""
+    baggage: dict[str, str] = {}
     seed: int
     replayed: str = ""
     """Status of a replay without any change, where it cannot be the recorded one."""
     annotations: list[Noted] = []
     changes: list[Change]
+    wrong: list[Wrong] = []
 
 
 def read_case(folder: Path) -> Case:

@@ -3,6 +3,7 @@
 Writes into `FOLDER` and nowhere else: what a released version recorded stays as it is.
 """
 
+import asyncio
 import shutil
 import sys
 import time
@@ -13,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import stretto
-from stretto import Annotation, Run, Store
+from stretto import Annotation, Run, RunRequest, Store
 from stretto.types.ids import RunId, StepPath
 from tests.replay.cases import Case, copied, folders, read_case, recorded_in
 
@@ -27,21 +28,25 @@ def record(folder: Path) -> None:
     shutil.rmtree(out.with_suffix(".blobs"), ignore_errors=True)
     with TemporaryDirectory() as place, chdir(copied(folder, Path(place))), Store("runs.db") as store:
         case = read_case(folder)
-        run = _run(case, store)
+        run = asyncio.run(_run(case, store))
         store.annotate(*_annotations(case, run.id))
         store.export(out)
 
 
-def _run(case: Case, store: Store) -> Run:
-    with stretto.load("workflow.yaml", store=store) as workflow:
-        return workflow.run_sync(
-            case.input,
-            labels=case.labels,
-            tenant=case.tenant,
-            seed=case.seed,
-            reference=case.reference,
-            resources=case.resources,
-        )
+async def _run(case: Case, store: Store) -> Run:
+    asked = RunRequest(
+        input=case.input,
+        labels=case.labels,
+        tenant=case.tenant,
+        seed=case.seed,
+        reference=case.reference,
+        resources=case.resources,
+        budget=None if case.budget is None else case.budget.spec,
+        traceparent=case.traceparent,
+        baggage=case.baggage,
+    )
+    async with stretto.load("workflow.yaml", store=store) as workflow:
+        return await workflow.run_request(asked)
 
 
 def _annotations(case: Case, run_id: RunId) -> list[Annotation]:

@@ -7,10 +7,11 @@ import pytest
 
 import stretto
 from stretto import Run, Store
-from stretto.engine.engine import MEMORY_PATH
 from stretto.record.lines import content_of
 from stretto.record.model import StepRecord, decoded
-from stretto.types.enums import Effect, StepStatus
+from stretto.types.enums import Effect, RunStatus, StepStatus
+from stretto.types.errors import StrettoError
+from stretto.types.ids import MEMORY_PATH
 from tests.replay.cases import Case, Change, copied, folders, read_case, recorded_in
 
 FOLDERS = folders()
@@ -125,14 +126,30 @@ async def test_a_replay_under_a_change_marks_what_is_downstream_as_simulated_and
     assert again.simulated
 
 
+async def test_outputs_that_cannot_stand_are_told_with_what_is_wrong(
+    case: Case, recorded: Run, workflow: stretto.Workflow
+) -> None:
+    for wrong in case.wrong:
+        if wrong.before:
+            with pytest.raises(StrettoError) as caught:
+                await workflow.replay(recorded, outputs=wrong.outputs)
+            said = str(caught.value)
+        else:
+            again = await workflow.replay(recorded, outputs=wrong.outputs)
+            assert again.status is RunStatus.FAILED
+            said = again.error.message if again.error else ""
+        assert wrong.says in said
+
+
 def test_what_became_known_later_is_kept_in_its_order(case: Case, recorded: Run, store: Store) -> None:
     kept = [(note.name, note.value, note.path, note.by, note.reason) for note in store.annotations(recorded.id)]
     assert kept == [(note.name, note.value, note.path, note.by, note.reason) for note in case.annotations]
 
 
 def test_what_was_asked_is_what_was_recorded(case: Case, recorded: Run) -> None:
-    for name in ("labels", "tenant", "seed"):
+    for name in ("labels", "tenant", "seed", "budget", "traceparent"):
         assert getattr(recorded, name) == getattr(case, name)
+    assert recorded.baggage == tuple(sorted(case.baggage))
     assert decoded(recorded.input) == case.input
     assert decoded(recorded.reference) == case.reference
     assert (decoded(recorded.resources) or {}) == case.resources

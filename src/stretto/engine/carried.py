@@ -24,5 +24,7 @@ def carry_on(state: RunState, history: History, budget: Budget) -> None:
             state.cost += step.usage.cost
     state.run.retries = sum(max(0, len(step.attempts) - 1) for step in state.run.steps)
     budget.pool.retries -= state.run.retries
-    budget.pool.tokens -= state.tokens_in + state.tokens_out
-    budget.pool.cost -= state.cost
+    for step in state.run.steps:  # also those that failed after all: their answers were paid for
+        if step.usage is not None:
+            budget.pool.tokens -= step.usage.input_tokens + step.usage.output_tokens
+            budget.pool.cost -= step.usage.cost

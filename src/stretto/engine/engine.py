@@ -7,33 +7,30 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
-import orjson
 
+from stretto.engine.admission import Admitted, admit
 from stretto.engine.alarm import Watch
 from stretto.engine.call import StepCall
 from stretto.engine.carried import carry_on
-from stretto.engine.failure import error_info
+from stretto.engine.failure import error_info, reason_of
 from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
-from stretto.engine.request import RunRequest, check_request
+from stretto.engine.request import RunRequest, request_of
 from stretto.engine.sessions import Sessions
 from stretto.engine.state import Lane, RunState, StepFailed
+from stretto.engine.substitutes import hold_to_use, read_substitutes
 from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Plan
 from stretto.record.canonical import canonical, snapshot
-from stretto.record.model import NULL, ErrorInfo, Run, decoded
+from stretto.record.model import NULL, ErrorInfo, Run, RunBudget, decoded
 from stretto.record.recorder import Journal, Recorder
 from stretto.types.budget import Budget
 from stretto.types.enums import Reason, RunStatus
-from stretto.types.errors import Code, ContractError, ExpressionError, InputError, NotJsonError, ReplayError, Violation
-from stretto.types.ids import StepPath, keyed_digest_of, new_run_id, workflow_run_id
+from stretto.types.errors import Code, ContractError, ExpressionError, ReplayError
+from stretto.types.ids import MEMORY_PATH, keyed_digest_of, new_run_id, workflow_run_id
 from stretto.types.json import Json, JsonObject
 from stretto.types.learning import Reward, total_reward
 from stretto.types.messages import RunInfo, Usage
 from stretto.types.protocols import Clock
-
-MEMORY_PATH: Final = StepPath("$memory")
-"""Step path of the implicit read of the `memory` root; no step name may hold a ``$``."""
-
 
 SEED_BITS: Final = 53
 """Of a drawn seed: JSON readers that know only doubles keep it exact."""
@@ -70,8 +67,11 @@ class Engine:
         Raises InputError when the input does not fit the contract (no run is made then), StoreError when the
         record cannot be kept, and CancelledError after sealing the run as cancelled.
         """
-        run, value = self._admit(plan, request)
-        return await self._start(plan, request, run, value, history=None)
+        return await self.run_admitted(plan, admit(plan, request))
+
+    async def run_admitted(self, plan: Plan, admitted: Admitted) -> Run:
+        """`run` for a request that was checked before."""
+        return await self._start(plan, admitted, self._record_of(plan, admitted), history=None)
 
     async def replay(
         self, plan: Plan, run: Run, request: RunRequest, *, outputs: Mapping[str, Json], dry_run: bool = False
@@ -79,76 +79,64 @@ class Engine:
         """Run a recorded run again under a change: another plan or components, another input, or fixed outputs.
 
         `outputs` maps step paths to outputs that stand in place of calls. Unchanged steps are taken from the record,
-        writes are never performed. Raises ReplayError when `outputs` names a step that the run does not have.
+        writes are never performed. Raises, before anything is run, ReplayError when `outputs` names a step that the run
+        does not have, InputError when an output is none that the step's component could have given.
         """
-        recorded = {step.path: step for step in run.steps}
-        unknown = sorted(set(outputs) - set(recorded))
-        if unknown:
-            raise ReplayError(f"run {run.id} has no step {unknown[0]!r}; it has: {', '.join(sorted(recorded))}")
-        again, value = self._admit(plan, request)
+        substitutes = read_substitutes(plan, run, outputs)
+        admitted = admit(plan, request)
+        again = self._record_of(plan, admitted)
         again.replay_of = run.id
         history = History(
             mode=Mode.REPLAY,
             run=run,
-            steps=recorded,
-            outputs={StepPath(path): orjson.dumps(output) for path, output in outputs.items()},
+            steps={step.path: step for step in run.steps},
+            outputs=substitutes,
             changed=changed_components(run.manifest, plan.manifest),
             dry_run=dry_run,
         )
-        return await self._start(plan, request, again, value, history=history)
+        return await self._start(plan, admitted, again, history=history)
 
-    async def resume(self, plan: Plan, run: Run, history: History, journal: Journal) -> Run:
-        """Go on with an interrupted or parked run under the manifest that it was pinned to, or refuse."""
+    async def resume(
+        self, plan: Plan, run: Run, history: History, journal: Journal, *, baggage: Mapping[str, str] | None = None
+    ) -> Run:
+        """Go on with an interrupted or parked run under the manifest that it was pinned to, or refuse.
+
+        Its baggage was not recorded, and is given again.
+        """
         hold_to_manifest(run, plan.manifest)
-        request = RunRequest(
-            input=decoded(run.input),
-            tenant=run.tenant,
-            labels=run.labels,
-            seed=run.seed,
-            reference=decoded(run.reference),
-            resources=decoded(run.resources) or {},
-        )
+        request = request_of(run, baggage or {})
         run.status, run.reason, run.error = None, None, None
         return await self._execute(plan, request, run, decoded(run.input), history, journal)
 
-    # admission
+    # execution
 
-    def _admit(self, plan: Plan, request: RunRequest) -> tuple[Run, JsonObject]:
-        """Check the request and make the run's record; nothing has been kept yet."""
-        check_request(request)
-        encoded = _encoded(plan, "input", request.input)
-        value = orjson.loads(encoded)
-        if type(value) is not dict:
-            found = Violation(pointer="", message=f"expected an object, found {type(value).__name__}")
-            raise InputError(f"the input of workflow '{plan.name}'", [found])
-        if plan.input_check is not None and not plan.input_check.is_valid(value):
-            raise InputError(f"the input of workflow '{plan.name}'", plan.input_check.violations(value))
+    def _record_of(self, plan: Plan, admitted: Admitted) -> Run:
+        """A record of what is about to be run; nothing has been kept yet."""
+        request = admitted.request
         run_id = new_run_id()
-        input_digest = keyed_digest_of(self._input_key, canonical(encoded))
-        run = Run(
+        input_digest = keyed_digest_of(self._input_key, canonical(bytes(admitted.input)))
+        return Run(
             id=run_id,
             workflow_run_id=workflow_run_id(plan.name, plan.version, plan.manifest_digest, input_digest, run_id),
             manifest=plan.manifest,
-            input=msgspec.Raw(encoded),
+            input=admitted.input,
             input_digest=input_digest,
             started_at_ns=self._clock.time_ns(),
             tenant=request.tenant,
             labels=dict(request.labels),
             seed=self._jitter.getrandbits(SEED_BITS) if request.seed is None else request.seed,
-            reference=_raw(plan, "reference", request.reference),
-            memory=_raw(plan, "memory", request.memory),
-            resources=_raw(plan, "resources", request.resources or None),
+            reference=admitted.reference,
+            memory=admitted.memory,
+            resources=admitted.resources,
+            budget=None if request.budget is None else RunBudget.of(request.budget),
             parent=request.parent,
+            traceparent=request.traceparent,
+            baggage=tuple(sorted(request.baggage)) if request.baggage else (),
         )
-        return run, value
 
-    async def _start(
-        self, plan: Plan, request: RunRequest, run: Run, value: JsonObject, *, history: History | None
-    ) -> Run:
+    async def _start(self, plan: Plan, admitted: Admitted, run: Run, *, history: History | None) -> Run:
         journal = await self._recorder.open(run, plan.durability)
-        return await self._execute(plan, request, run, value, history, journal)
-
-    # execution
+        return await self._execute(plan, admitted.request, run, admitted.value, history, journal)
 
     async def _execute(
         self, plan: Plan, request: RunRequest, run: Run, value: JsonObject, history: History | None, journal: Journal
@@ -215,22 +203,19 @@ class Engine:
         try:
             frame[MEMORY] = await _read_memory(state, request.memory, lane)
             await run_block(state, plan.body, frame, "", lane)
+            if state.history is not None and state.history.outputs:
+                _hold_to_use(state, state.history)
             _read_output(state, frame)
         except StepFailed as failure:
             run.status, run.reason, run.error = failure.status, failure.reason, failure.error
 
 
-def _encoded(plan: Plan, what: str, value: object) -> bytes:
-    """Part of a request as JSON; InputError where it is none, since nothing has been run."""
+def _hold_to_use(state: RunState, history: History) -> None:
+    """Let the replay fail whose given outputs did not all come to stand."""
     try:
-        return snapshot(value)
-    except NotJsonError as error:
-        violation = Violation(pointer=error.pointer, message=error.reason)
-        raise InputError(f"the {what} of workflow '{plan.name}'", [violation]) from error
-
-
-def _raw(plan: Plan, what: str, value: object) -> msgspec.Raw:
-    return NULL if value is None else msgspec.Raw(_encoded(plan, what, value))
+        hold_to_use(state.run, history)
+    except ReplayError as error:
+        raise StepFailed(error_info(error, ""), reason_of(error)) from error
 
 
 def _time_of(loop: asyncio.AbstractEventLoop) -> Callable[[], float]:

@@ -1,11 +1,15 @@
 """What a run is asked for, and what of it is refused before anything is run."""
 
 from collections.abc import Mapping
+from datetime import timedelta
+from math import isfinite
 
 import msgspec
 
-from stretto.types.arguments import check_text, wrong
+from stretto.record.model import Run, decoded
+from stretto.types.arguments import check_text, check_whole, wrong
 from stretto.types.budget import BudgetSpec
+from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
 
 
@@ -39,11 +43,38 @@ def check_request(request: RunRequest) -> None:
     _check_texts("baggage", request.baggage)
     _check_values("memory", request.memory)
     _check_values("resources", request.resources)
-    if request.budget is not None and not isinstance(request.budget, BudgetSpec):
-        raise wrong("budget", request.budget, "a BudgetSpec of stretto.types.budget")
+    if request.budget is not None:
+        _check_budget(request.budget)
     seed = request.seed
     if seed is not None and not _is_seed(seed):
         raise wrong("seed", seed, "an integer in [-2^63, 2^63)")
+
+
+def request_of(run: Run, baggage: Mapping[str, str]) -> RunRequest:
+    """What a recorded run was asked for; its baggage is not in the record, and given."""
+    return RunRequest(
+        input=decoded(run.input),
+        tenant=run.tenant,
+        labels=run.labels,
+        seed=run.seed,
+        reference=decoded(run.reference),
+        resources=decoded(run.resources) or {},
+        budget=None if run.budget is None else run.budget.spec,
+        parent=run.parent,
+        traceparent=run.traceparent,
+        baggage=baggage,
+    )
+
+
+def hold_to_baggage(run: Run, baggage: Mapping[str, str]) -> None:
+    """Raise UsageError unless all that travelled with a run is given again: what it decided, it must decide again."""
+    _check_texts("baggage", baggage)
+    missing = [name for name in run.baggage if name not in baggage]
+    if missing:
+        raise UsageError(
+            f"run {run.id} was begun with baggage, which is not recorded since it may be secret; give it again to "
+            f"resume the run: baggage={{{', '.join(f'{name!r}: ...' for name in missing)}}}"
+        )
 
 
 def _check_texts(what: str, texts: object) -> None:
@@ -59,6 +90,28 @@ def _check_texts(what: str, texts: object) -> None:
 def _check_values(what: str, values: object) -> None:
     if values is not None and type(values) is not dict and not isinstance(values, Mapping):
         raise wrong(what, values, "a mapping of names to JSON values")
+
+
+def _check_budget(budget: object) -> None:
+    if not isinstance(budget, BudgetSpec):
+        raise wrong("budget", budget, "a BudgetSpec of stretto.types.budget")
+    _check_time("budget.reserve", budget.reserve)
+    if budget.deadline is not None:
+        _check_time("budget.deadline", budget.deadline)
+    for name, count in (("retries", budget.retries), ("tokens", budget.tokens)):
+        if count is not None:
+            check_whole(f"budget.{name}", count, least=0)
+    if budget.cost is not None and not _is_amount(budget.cost):
+        raise wrong("budget.cost", budget.cost, "a finite number of 0 or more, or None for no limit")
+
+
+def _check_time(what: str, time: object) -> None:
+    if not isinstance(time, timedelta) or time < timedelta():
+        raise wrong(what, time, "a timedelta of 0 or more")
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value >= 0
 
 
 def _is_seed(seed: object) -> bool:

@@ -4,11 +4,13 @@ Inputs and outputs are held as encoded JSON (`msgspec.Raw`): a snapshot that no 
 and that is written to disk as it stands.
 """
 
-from typing import Any, Final
+from datetime import timedelta
+from typing import Any, Final, Self
 
 import msgspec
 import orjson
 
+from stretto.types.budget import BudgetSpec
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import Violation
 from stretto.types.ids import Digest, RunId, StepPath
@@ -20,6 +22,8 @@ FORMAT: Final = "stretto.run/1"
 """Name and major version of the record's JSON form."""
 
 NULL: Final = msgspec.Raw(b"null")
+
+_MS: Final = timedelta(milliseconds=1)
 
 
 def decoded(raw: msgspec.Raw) -> Any:  # JSON: narrowing is the reader's, who knows what was encoded
@@ -120,6 +124,40 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Component name → ``version@digest``."""
 
 
+class RunBudget(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one run was allowed to spend, where that was not its workflow's own budget; None is no limit."""
+
+    deadline_ms: float | None = None
+    """Since it was accepted; anew since it was resumed."""
+    reserve_ms: float | None = None
+    """Part of the deadline that only fallbacks may use."""
+    retries: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+
+    @classmethod
+    def of(cls, spec: BudgetSpec) -> Self:
+        """The limits of a declaration."""
+        return cls(
+            deadline_ms=None if spec.deadline is None else spec.deadline / _MS,
+            reserve_ms=spec.reserve / _MS if spec.reserve else None,
+            retries=spec.retries,
+            tokens=spec.tokens,
+            cost=spec.cost,
+        )
+
+    @property
+    def spec(self) -> BudgetSpec:
+        """The limits as they are declared."""
+        return BudgetSpec(
+            deadline=None if self.deadline_ms is None else self.deadline_ms * _MS,
+            reserve=(self.reserve_ms or 0.0) * _MS,
+            retries=self.retries,
+            tokens=self.tokens,
+            cost=self.cost,
+        )
+
+
 class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The record of one decision cycle; sealed when `status` is set."""
 
@@ -145,6 +183,8 @@ class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Memory fields read, with the values seen."""
     resources: msgspec.Raw = NULL
     """Resources read, with the values seen."""
+    budget: RunBudget | None = None
+    """Its own, in place of the workflow's."""
     steps: list[StepRecord] = msgspec.field(default_factory=list)
     """In order of completion."""
     rewards: tuple[Reward, ...] = ()
@@ -154,6 +194,10 @@ class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
     retries: int = 0
     parent: str = ""
     """Run id of the caller, for a run that another run started."""
+    traceparent: str = ""
+    """Trace context of the caller (W3C Trace Context, section 3.2)."""
+    baggage: tuple[str, ...] = ()
+    """Names of what travelled with it to every component. The values may be secret and are never recorded."""
     replay_of: str = ""
     """Run id that this one replays."""
     simulated: bool = False

@@ -3,16 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-import orjson
-
 from stretto.components.python.decorator import component_of
-from stretto.engine.request import RunRequest, check_request
+from stretto.engine.admission import Admitted, admit
+from stretto.engine.request import RunRequest
 from stretto.plan.model import Plan
-from stretto.record.canonical import snapshot
 from stretto.record.model import Run
 from stretto.types.arguments import check_flag, check_text, check_whole, wrong
 from stretto.types.card import Card
-from stretto.types.errors import InputError, NotJsonError, UsageError, Violation
+from stretto.types.errors import InputError, UsageError
 from stretto.types.protocols import Component
 
 
@@ -32,11 +30,15 @@ def check_request_type(request: object) -> None:
         raise wrong("the request", request, "a stretto.RunRequest; `run` takes an input")
 
 
-def as_requests(requests: object) -> list[RunRequest]:
-    """Inputs and requests as requests; raises UsageError for what is no collection of them."""
+def admit_each(plan: Plan, requests: object) -> list[Admitted]:
+    """Inputs and requests as the engine takes them.
+
+    Raises UsageError for what is no collection of them, UsageError or InputError for the first that the engine would
+    refuse, with its place.
+    """
     if isinstance(requests, str | bytes | Mapping) or not isinstance(requests, Iterable):
         raise wrong("requests", requests, "a list, each an input (a mapping) or a stretto.RunRequest")
-    return [_as_request(index, each) for index, each in enumerate(requests)]
+    return [_admit(plan, index, _as_request(index, each)) for index, each in enumerate(requests)]
 
 
 def _as_request(index: int, given: object) -> RunRequest:
@@ -47,25 +49,13 @@ def _as_request(index: int, given: object) -> RunRequest:
     return RunRequest(input=given)
 
 
-def check_requests(plan: Plan, requests: Iterable[RunRequest]) -> None:
-    """Raise UsageError or InputError for the first request that the engine would refuse, with its place."""
-    for index, request in enumerate(requests):
-        try:
-            check_request(request)
-        except UsageError as error:
-            raise UsageError(f"request {index}: {error}") from error
-        _check_input(plan, f"input {index} of workflow '{plan.name}'", request.input)
-
-
-def _check_input(plan: Plan, what: str, given: object) -> None:
+def _admit(plan: Plan, index: int, request: RunRequest) -> Admitted:
     try:
-        value = orjson.loads(snapshot(given))
-    except NotJsonError as error:
-        raise InputError(what, [Violation(pointer=error.pointer, message=error.reason)]) from error
-    if type(value) is not dict:
-        raise InputError(what, [Violation(pointer="", message=f"expected an object, found {type(value).__name__}")])
-    if plan.input_check is not None and not plan.input_check.is_valid(value):
-        raise InputError(what, plan.input_check.violations(value))
+        return admit(plan, request)
+    except InputError as error:
+        raise InputError(f"request {index}: {error.what}", error.violations) from error
+    except UsageError as error:
+        raise UsageError(f"request {index}: {error}") from error
 
 
 def check_many(concurrency: object, on_run: object) -> None:

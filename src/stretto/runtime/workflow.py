@@ -6,20 +6,16 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
+
+from stretto.engine.admission import Admitted
 from stretto.engine.engine import Engine
 from stretto.engine.history import History, hold_to_manifest
-from stretto.engine.request import RunRequest
+from stretto.engine.request import RunRequest, hold_to_baggage, request_of
+from stretto.engine.substitutes import encoded_answer
 from stretto.plan.model import Plan
-from stretto.record.model import EffectRecord, Run, decoded
-from stretto.runtime.answers import check_outputs, check_response
-from stretto.runtime.asked import (
-    as_component,
-    as_requests,
-    check_many,
-    check_replay,
-    check_request_type,
-    check_requests,
-)
+from stretto.record.model import EffectRecord, Run
+from stretto.runtime.asked import admit_each, as_component, check_many, check_replay, check_request_type
 from stretto.runtime.blocking import OwnLoop
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.many import in_order
@@ -142,12 +138,11 @@ class Workflow:
         InputError or UsageError, before anything is run, when any request cannot be run.
         """
         check_many(concurrency, on_run)
-        todo = as_requests(requests)
-        check_requests(self.plan, todo)
+        todo = admit_each(self.plan, requests)
         engine = await self._ready()
 
-        async def make(request: RunRequest) -> Run:
-            run = await engine.run(self.plan, request)
+        async def make(admitted: Admitted) -> Run:
+            run = await engine.run_admitted(self.plan, admitted)
             if on_run is not None:
                 on_run(run)
             return run
@@ -156,18 +151,21 @@ class Workflow:
 
     # resume and replay
 
-    async def resume(self, run_id: str, *, owner: str = "resume") -> Run:
+    async def resume(self, run_id: str, *, owner: str = "resume", baggage: Mapping[str, str] | None = None) -> Run:
         """Go on with an interrupted or parked run; what was recorded is not done again.
 
-        Raises ReplayError when it was pinned to other versions, StoreError when it is being executed; it is then left
-        as it was.
+        It has its own budget, of which what was spent stays spent, but for the time. Its baggage was not recorded and
+        must be given again. Raises ReplayError when it was pinned to other versions, UsageError when baggage is
+        missing, StoreError when it is being executed; it is then left as it was.
         """
+        again = {} if baggage is None else baggage
         found = await asyncio.to_thread(self.store.get, run_id)
         hold_to_manifest(found, self.plan.manifest)
+        hold_to_baggage(found, again)
         engine = await self._ready()
         claim = await asyncio.to_thread(self.store.claim, found.id, owner)
         history = History.resume(claim.run, {effect.path: effect for effect in claim.effects})
-        return await engine.resume(self.plan, claim.run, history, claim.journal)
+        return await engine.resume(self.plan, claim.run, history, claim.journal, baggage=again)
 
     async def settle(
         self, run_id: str, path: str, *, response: JsonObject | None, by: str = "", reason: str = ""
@@ -182,7 +180,8 @@ class Workflow:
         effects = await asyncio.to_thread(self.store.effects, found.id)
         for effect in effects:
             if effect.path == path and response is not None:
-                check_response(self.plan, effect, response)
+                whose = f"the answer given for '{path}', a write of '{effect.component}',"
+                encoded_answer(self.plan.components.get(effect.component), whose, response)
         settle = partial(self.store.settle_effect, found.id, path, response=response, by=by, reason=reason)
         return await asyncio.to_thread(settle)
 
@@ -193,6 +192,7 @@ class Workflow:
         run_input: Mapping[str, object] | None = None,
         outputs: Mapping[str, Json] | None = None,
         dry_run: bool = False,
+        baggage: Mapping[str, str] | None = None,
     ) -> Run:
         """Run a recorded run again under a change: this workflow's versions, another input, or given step outputs.
 
@@ -200,15 +200,14 @@ class Workflow:
         when an output is none that the step's component could have given.
         """
         check_replay(run, outputs, dry_run)
-        check_outputs(self.plan, run, outputs or {})
         engine = await self._ready()
-        request = RunRequest(
-            input=decoded(run.input) if run_input is None else run_input,
+        recorded = request_of(run, {} if baggage is None else baggage)
+        request = msgspec.structs.replace(
+            recorded,
+            input=recorded.input if run_input is None else run_input,
             labels={**run.labels, "purpose": "replay"},
-            tenant=run.tenant,
-            seed=run.seed,
-            reference=decoded(run.reference),
-            resources=decoded(run.resources) or {},
+            parent="",
+            traceparent="",
         )
         return await engine.replay(self.plan, run, request, outputs=outputs or {}, dry_run=dry_run)
 

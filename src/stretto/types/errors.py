@@ -190,6 +190,8 @@ class InputError(StrettoError):
     fault = Fault.CALLER
 
     def __init__(self, what: str, violations: Sequence[Violation]) -> None:
+        self.what = what
+        """Whose value does not fit, in words."""
         self.violations = tuple(violations)
         super().__init__(f"{what} does not fit its schema:\n" + "\n".join(f"  {v}" for v in self.violations))
 

@@ -12,6 +12,9 @@ RunId = NewType("RunId", str)
 StepPath = NewType("StepPath", str)
 """A step's place in one run, with loop rounds, map indices and sub-workflow steps: ``talk[3]/executor``."""
 
+MEMORY_PATH: Final = StepPath("$memory")
+"""Where the `memory` root is read, which no step of the file does; no step name may hold a ``$``."""
+
 Digest = NewType("Digest", str)
 """SHA-256 of some content, 64 lower-case hex digits."""
 

@@ -1,5 +1,6 @@
 """What of a request is refused before anything is run: at the run's end it would cost the whole record."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from stretto.engine.engine import Engine
 from stretto.engine.request import RunRequest
 from stretto.testing import run_virtual
+from stretto.types.budget import BudgetSpec
 from stretto.types.errors import InputError, UsageError
 from tests.unit.engine.plans import Ledger, S, call, linear, plan, returning
 
@@ -37,6 +39,14 @@ def admit(**given: Any) -> Ledger:
         ({"baggage": {"a": None}}, r"baggage\['a'\] is None; expected text"),
         ({"memory": 3}, "memory is 3; expected a mapping of names to JSON values"),
         ({"resources": ["a"]}, "resources is .*; expected a mapping"),
+        ({"budget": 3}, "budget is 3; expected a BudgetSpec"),
+        ({"budget": BudgetSpec(deadline=30)}, r"budget\.deadline is 30; expected a timedelta"),  # type: ignore[arg-type]
+        ({"budget": BudgetSpec(reserve=None)}, r"budget\.reserve is None; expected a timedelta"),  # type: ignore[arg-type]
+        ({"budget": BudgetSpec(deadline=timedelta(-1))}, r"budget\.deadline is .*; expected a timedelta of 0 or more"),
+        ({"budget": BudgetSpec(retries=-1)}, r"budget\.retries is -1; expected a whole number from 0"),
+        ({"budget": BudgetSpec(tokens=1.5)}, r"budget\.tokens is 1\.5; expected a whole number"),  # type: ignore[arg-type]
+        ({"budget": BudgetSpec(cost=float("inf"))}, r"budget\.cost is inf; expected a finite number"),
+        ({"budget": BudgetSpec(cost=float("nan"))}, r"budget\.cost is nan; expected a finite number"),
     ],
 )
 def test_what_no_record_could_hold_is_refused_at_the_door(given: dict[str, Any], words: str) -> None:

@@ -8,7 +8,7 @@ import orjson
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from stretto.record.model import Annotation, Attempt, EffectRecord, ErrorInfo, Manifest, Run, StepRecord
+from stretto.record.model import Annotation, Attempt, EffectRecord, ErrorInfo, Manifest, Run, RunBudget, StepRecord
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import Violation
 from stretto.types.ids import RunId, StepPath, digest_of, new_run_id
@@ -152,6 +152,14 @@ steps = st.builds(
     simulated=st.booleans(),
     reused_from=texts,
 )
+budgets = st.builds(
+    RunBudget,
+    deadline_ms=st.none() | numbers,
+    reserve_ms=st.none() | numbers,
+    retries=st.none() | st.integers(0, 9),
+    tokens=st.none() | st.integers(0, 9),
+    cost=st.none() | numbers,
+)
 digests = st.binary(max_size=4).map(digest_of)
 run_ids = st.builds(new_run_id)
 any_run = st.builds(
@@ -175,12 +183,15 @@ any_run = st.builds(
     reference=raws,
     memory=raws,
     resources=raws,
+    budget=st.none() | budgets,
     steps=st.lists(steps, max_size=3),
     rewards=st.lists(rewards, max_size=2).map(tuple),
     reward=st.none() | numbers,
     usage=st.none() | usages,
     retries=st.integers(0, 9),
     parent=texts,
+    traceparent=texts,
+    baggage=st.lists(texts, max_size=2).map(tuple),
     replay_of=texts,
     simulated=st.booleans(),
     warnings=st.lists(texts, max_size=2).map(tuple),

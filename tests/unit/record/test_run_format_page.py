@@ -9,7 +9,17 @@ import pytest
 
 from stretto.record.arrays import ArrayRef
 from stretto.record.lines import ANNOTATION_FORMAT, EFFECT_FORMAT
-from stretto.record.model import FORMAT, Annotation, Attempt, EffectRecord, ErrorInfo, Manifest, Run, StepRecord
+from stretto.record.model import (
+    FORMAT,
+    Annotation,
+    Attempt,
+    EffectRecord,
+    ErrorInfo,
+    Manifest,
+    Run,
+    RunBudget,
+    StepRecord,
+)
 from stretto.record.schema import json_schema
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import Violation
@@ -21,6 +31,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "run-format.md").read
 STRUCTS: list[type[msgspec.Struct]] = [
     Run,
     Manifest,
+    RunBudget,
     StepRecord,
     Attempt,
     ErrorInfo,

@@ -60,7 +60,7 @@ CASES: list[tuple[str, dict[str, Any], type[StrettoError], str]] = [
     ("run_many", {"requests": [{"n": 1}, 3]}, UsageError, f"request 1 is 3; {A_REQUEST}"),
     ("run_many", {"requests": [{"n": 1}, "ab"]}, UsageError, f"request 1 is 'ab'; {A_REQUEST}"),
     ("run_many", {"requests": [{"n": 1}, {"n": object()}]}, InputError, "/n: a value of type object is not JSON"),
-    ("run_many", {"requests": [RunRequest(input=[1])]}, InputError, "input 0 of workflow 'one' does not fit"),  # type: ignore[arg-type]
+    ("run_many", {"requests": [RunRequest(input=[1])]}, InputError, "request 0: the input of workflow 'one'"),  # type: ignore[arg-type]
     ("run_many", {"requests": [{"n": 1}], "concurrency": "4"}, UsageError, f"concurrency is '4'; {A_COUNT}"),
     ("run_many", {"requests": [{"n": 1}], "concurrency": 0}, UsageError, f"concurrency is 0; {A_COUNT}"),
     ("run_many", {"requests": [{"n": 1}], "concurrency": -1}, UsageError, f"concurrency is -1; {A_COUNT}"),

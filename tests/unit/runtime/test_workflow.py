@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from stretto.record.model import decoded
 from stretto.store.sqlite import Store
 from stretto.testing import run_virtual
 from stretto.types.budget import BudgetSpec
-from stretto.types.enums import Durability, Reason, RunStatus
+from stretto.types.enums import Durability, Reason, RunStatus, StepStatus
 from stretto.types.errors import Code, ComponentError, InputError, ReplayError, SpecError, StoreError, UsageError
 from stretto.types.ids import new_run_id
 from stretto.types.protocols import Component
@@ -40,6 +41,22 @@ steps:
   - {name: pay, component: pay, input_mapping: {amount: steps.check.amount}}
 output: {paid: steps.pay.paid}
 """
+
+
+SPENDING = """
+stretto: 1
+name: spending
+durability: step
+steps:
+  - {name: a, component: a, resilience: {fallback: {output: {said: plain}}}}
+  - {name: b, component: b, needs: [a]}
+  - {name: c, component: c, needs: [b]}
+output: {said: steps.c.said}
+"""
+
+
+class Said(msgspec.Struct):
+    said: str
 
 
 class Paid(msgspec.Struct):
@@ -67,6 +84,22 @@ class Bank:
             return Paid(paid=amount)
 
         self.components = (check, pay)
+
+
+def spending(seen: list[tuple[dict[str, str], str]] | None = None, broken: str = "") -> tuple[Any, ...]:
+    """Components that use 10 tokens each, note what travelled with the run, and may break their schema."""
+
+    def named(name: str) -> Any:
+        @stretto.component(name, effects="pure")
+        async def say(context: Context) -> Said:
+            context.usage(output_tokens=10)
+            if seen is not None:
+                seen.append((dict(context.run.baggage), context.run.traceparent))
+            return Said(3 if name == broken else name)  # type: ignore[arg-type]  # the mistake that was paid for
+
+        return say
+
+    return tuple(map(named, "abc"))
 
 
 def doubling() -> Any:
@@ -118,7 +151,7 @@ class TestRun:
         } == asked
         assert (decoded(kept.resources), decoded(kept.memory), decoded(kept.output)) == ({"r": 1}, {"m": 2}, {"n": 4})
 
-    async def test_baggage_reaches_components_and_is_not_recorded(self, workflow_of: WorkflowOf) -> None:
+    async def test_baggage_reaches_components_and_only_its_names_are_recorded(self, workflow_of: WorkflowOf) -> None:
         seen = []
 
         @stretto.component("work", effects="pure")
@@ -127,9 +160,13 @@ class TestRun:
             return {"n": n}
 
         async with workflow_of(ONE, work) as workflow:
-            await workflow.run_request(RunRequest(input={"n": 1}, baggage={"key": "secret"}, traceparent="00-1-2-01"))
+            asked = RunRequest(input={"n": 1}, baggage={"key": "secret"}, traceparent="00-1-2-01")
+            run = await workflow.run_request(asked)
         assert seen == [({"key": "secret"}, "00-1-2-01")]
-        assert b"secret" not in workflow.store.path.read_bytes()
+        assert (run.baggage, run.traceparent) == (("key",), "00-1-2-01")
+        written = b"".join(file.read_bytes() for file in workflow.store.path.parent.glob("runs.db*"))
+        assert b"00-1-2-01" in written
+        assert b"secret" not in written
 
     async def test_a_budget_of_the_run_stands_in_place_of_the_workflows(self, workflow_of: WorkflowOf) -> None:
         workflow = workflow_of(ONE.replace("steps:", "budget: {retries: 9}\nsteps:", 1).replace(
@@ -280,7 +317,7 @@ class TestRunMany:
 
     async def test_one_bad_input_is_told_by_its_place_before_anything_is_run(self, workflow_of: WorkflowOf) -> None:
         async with workflow_of(ONE, doubling()) as workflow:
-            with pytest.raises(InputError, match="input 1 of workflow 'one'"):
+            with pytest.raises(InputError, match="request 1: the input of workflow 'one' does not fit"):
                 await workflow.run_many([{"n": 1}, {"n": "two"}, {"n": 3}])
         assert workflow.store.list() == []
 
@@ -315,9 +352,9 @@ class TestRunMany:
 
 
 class TestResume:
-    async def interrupted(self, workflow: Workflow) -> Run:
+    async def interrupted(self, workflow: Workflow, run_input: dict[str, object], **asked: Any) -> Run:
         """A run whose process was gone after its first step."""
-        whole = await workflow.run({"amount": 250})
+        whole = await workflow.run_request(RunRequest(input=run_input, **asked))
         cut = msgspec.structs.replace(whole, id=new_run_id(), status=None, steps=[], output=msgspec.Raw(b"null"))
         journal = await workflow.store.open(cut, Durability.STEP)
         journal.step(whole.steps[0])
@@ -327,16 +364,49 @@ class TestResume:
     async def test_what_was_recorded_is_not_done_again(self, workflow_of: WorkflowOf) -> None:
         bank = Bank()
         async with workflow_of(PAYING, *bank.components) as workflow:
-            cut = await self.interrupted(workflow)
+            cut = await self.interrupted(workflow, {"amount": 250})
             ended = await workflow.resume(cut.id)
         assert (ended.id, ended.status, decoded(ended.output)) == (cut.id, RunStatus.OK, {"paid": 100})
         assert (bank.checked, bank.asked_to_pay) == (1, 2)
+
+    async def test_it_goes_on_within_its_own_budget_and_what_was_spent_stays_spent(
+        self, workflow_of: WorkflowOf
+    ) -> None:
+        workflow = workflow_of(SPENDING, *spending())
+        budget = BudgetSpec(tokens=20, deadline=timedelta(minutes=5))
+        cut = await self.interrupted(workflow, {}, budget=budget)
+        ended = await workflow.resume(cut.id)
+        assert [(step.path, step.status) for step in ended.steps] == [("a", "ok"), ("b", "ok"), ("c", "failed")]
+        assert (ended.status, ended.reason) == (RunStatus.FAILED, Reason.BUDGET)
+        assert ended.budget is not None
+        assert ended.budget.spec == budget
+
+    async def test_answers_that_were_paid_for_in_vain_stay_spent_as_well(self, workflow_of: WorkflowOf) -> None:
+        workflow = workflow_of(SPENDING, *spending(broken="a"))
+        whole = await workflow.run({}, budget=BudgetSpec(tokens=20))
+        cut = await self.interrupted(workflow, {}, budget=BudgetSpec(tokens=20))
+        ended = await workflow.resume(cut.id)
+        assert (whole.reason, ended.reason) == (Reason.BUDGET, Reason.BUDGET)
+        assert [step.path for step in ended.steps if step.status is StepStatus.FAILED] == ["c"]
+
+    async def test_its_trace_goes_on_and_its_baggage_must_be_given_again(self, workflow_of: WorkflowOf) -> None:
+        seen: list[tuple[dict[str, str], str]] = []
+        workflow = workflow_of(SPENDING, *spending(seen))
+        baggage = {"key": "secret", "url": "x"}
+        cut = await self.interrupted(workflow, {}, baggage=baggage, traceparent="00-1-2-01")
+        with pytest.raises(UsageError, match=r"give it again to resume the run: baggage=\{'url': \.\.\.\}"):
+            await workflow.resume(cut.id, baggage={"key": "secret"})
+        with pytest.raises(UsageError, match=r"baggage\['key'\] is 3; expected text"):
+            await workflow.resume(cut.id, baggage={"key": 3, "url": "x"})  # type: ignore[dict-item]
+        ended = await workflow.resume(cut.id, baggage=baggage)
+        assert (ended.status, ended.baggage, ended.traceparent) == (RunStatus.OK, ("key", "url"), "00-1-2-01")
+        assert seen == [(baggage, "00-1-2-01")] * 5
 
     async def test_another_version_is_refused_and_the_run_left_as_it_was(
         self, workflow_of: WorkflowOf, tmp_path: Path
     ) -> None:
         workflow = workflow_of(PAYING, *Bank().components)
-        cut = await self.interrupted(workflow)
+        cut = await self.interrupted(workflow, {"amount": 250})
 
         @stretto.component("check", "2.0.0", effects="pure", inline=True)
         def check(amount: int) -> dict[str, int]:
@@ -359,7 +429,7 @@ class TestResume:
     async def test_of_two_who_take_a_run_over_one_is_refused(self, workflow_of: WorkflowOf) -> None:
         bank = Bank()
         workflow = workflow_of(PAYING, *bank.components)
-        cut = await self.interrupted(workflow)
+        cut = await self.interrupted(workflow, {"amount": 250})
         results = await asyncio.gather(*(workflow.resume(cut.id) for _ in range(2)), return_exceptions=True)
         (refused,) = (result for result in results if not isinstance(result, Run))
         assert isinstance(refused, StoreError | UsageError)

@@ -1,0 +1,61 @@
+"""A request is held to what the plan can run and a record can hold. Nothing has been run or kept yet."""
+
+import msgspec
+import orjson
+
+from stretto.engine.request import RunRequest, check_request
+from stretto.plan.model import Plan
+from stretto.record.canonical import snapshot
+from stretto.record.model import NULL
+from stretto.types.errors import InputError, NotJsonError, Violation
+from stretto.types.json import JsonObject
+
+
+class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that may be run, once, with its values as the record holds them."""
+
+    request: RunRequest
+    value: JsonObject
+    """The input, read back: what the steps see."""
+    input: msgspec.Raw
+    reference: msgspec.Raw
+    memory: msgspec.Raw
+    resources: msgspec.Raw
+
+
+def admit(plan: Plan, request: RunRequest) -> Admitted:
+    """Check a request in full.
+
+    Raises UsageError for what no record could hold, InputError for what is not JSON or breaks the contract.
+    """
+    check_request(request)
+    encoded = _encoded(plan, "input", request.input)
+    value = orjson.loads(encoded)
+    if type(value) is not dict:
+        found = Violation(pointer="", message=f"expected an object, found {type(value).__name__}")
+        raise _refused(plan, "input", found)
+    if plan.input_check is not None and not plan.input_check.is_valid(value):
+        raise _refused(plan, "input", *plan.input_check.violations(value))
+    return Admitted(
+        request=request,
+        value=value,
+        input=msgspec.Raw(encoded),
+        reference=_raw(plan, "reference", request.reference),
+        memory=_raw(plan, "memory", request.memory),
+        resources=_raw(plan, "resources", request.resources or None),
+    )
+
+
+def _raw(plan: Plan, what: str, value: object) -> msgspec.Raw:
+    return NULL if value is None else msgspec.Raw(_encoded(plan, what, value))
+
+
+def _encoded(plan: Plan, what: str, value: object) -> bytes:
+    try:
+        return snapshot(value)
+    except NotJsonError as error:
+        raise _refused(plan, what, Violation(pointer=error.pointer, message=error.reason)) from error
+
+
+def _refused(plan: Plan, what: str, *violations: Violation) -> InputError:
+    return InputError(f"the {what} of workflow '{plan.name}'", violations)
