@@ -70,15 +70,14 @@ class Alarm:
         self._base = task.cancelling()
         self.task = task
         self.deadline: float | None = None
-        """Event-loop time, seconds; None is never. Set it by `set`, clear it at will."""
+        """Event-loop time, seconds, at which the task is cancelled; None is never. `arm` after setting it."""
         self.rang = 0
         """How many times it cancelled the task since the deadline was set."""
 
-    def set(self, deadline: float | None) -> None:
-        """Cancel the task at event-loop time `deadline`; None is never."""
-        self.deadline = deadline
-        if deadline is not None and deadline < self._watch.armed_at:
-            self._watch.arm(deadline)
+    def arm(self) -> None:
+        """See to it that the deadline is heeded: before the task next waits, for until then nothing can ring."""
+        if self.deadline is not None and self.deadline < self._watch.armed_at:
+            self._watch.arm(self.deadline)
 
     def took(self) -> bool:
         """Whether the cancellation just caught was only this alarm's; if so the task counts as not cancelled."""

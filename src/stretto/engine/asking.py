@@ -1,6 +1,7 @@
 """Ask a component and wait for it until its deadline: the one boundary that catches everything."""
 
 import asyncio
+from collections.abc import Awaitable
 from types import CoroutineType
 
 from stretto.engine.driven import driven
@@ -19,11 +20,14 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
     A late answer to a write is taken: it happened. A late answer to anything else is refused.
     """
     alarm, deadline = lane.alarm, request.call.deadline
-    alarm.set(deadline)
+    alarm.deadline = deadline
     try:
-        target = await state.sessions.get(op.component) if op.per_run else op.component
-        answer = target(request)
-        response = await (driven(answer) if type(answer) is CoroutineType else answer)
+        answer = await _begun_in_session(state, op, lane, request) if op.per_run else op.component(request)
+        if type(answer) is CoroutineType:
+            response: Response = await driven(answer, alarm.arm)
+        else:
+            alarm.arm()
+            response = await answer
     except asyncio.CancelledError as error:
         if alarm.is_task_cancelled:
             alarm.took()
@@ -46,6 +50,12 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
     if op.calls_others and in_doubt_inside(state, request.call.path):
         raise over_doubt(request.call.path, None)
     return response
+
+
+async def _begun_in_session(state: RunState, op: CallOp, lane: Lane, request: Request) -> Awaitable[Response]:
+    lane.alarm.arm()
+    session = await state.sessions.get(op.component)
+    return session(request)
 
 
 def _timed_out(op: CallOp, lane: Lane, deadline: float | None) -> ComponentError:

@@ -5,7 +5,7 @@ when the component does not suspend.
 """
 
 from asyncio import CancelledError
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
 from types import coroutine as awaitable_generator
 from typing import Any, Final, TypeVar
@@ -17,11 +17,15 @@ MAX_CANCELLATIONS: Final = 2
 
 
 @awaitable_generator
-def driven(coroutine: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-    """Await one coroutine; its second cancellation closes it instead of waiting for it."""
+def driven(coroutine: Coroutine[Any, Any, T], suspends: Callable[[], None]) -> Generator[Any, Any, T]:
+    """Await one coroutine; its second cancellation closes it instead of waiting for it.
+
+    `suspends` is called before it first waits: what never does needs no timer.
+    """
     cancellations = 0
     try:
         waiting = coroutine.send(None)
+        suspends()
         while True:
             try:
                 yield waiting

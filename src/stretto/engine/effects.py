@@ -160,9 +160,9 @@ async def ask_whether_it_happened(
             "stretto runs resume RUN --happened|--did-not-happen"
         )
     alarm = lane.alarm
-    alarm.set(_asking_ends(op, lane))
+    alarm.deadline = _asking_ends(op, lane)
     try:
-        response = await driven(component.confirm(Request(decoded(effect.request), call)))
+        response = await driven(component.confirm(Request(decoded(effect.request), call)), alarm.arm)
     except InDoubtError as error:
         raise InDoubtError(f"{lost}, and '{name}' cannot tell: {error}") from error
     except asyncio.CancelledError as error:

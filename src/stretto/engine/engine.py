@@ -266,9 +266,11 @@ async def _finish(state: RunState) -> None:
     if run.status is None:  # only when the engine or the store broke: the exception says more
         run.status, run.reason = RunStatus.FAILED, Reason.ERROR
     run.duration_ms = state.ms(state.now())
-    run.rewards = _weighed(state)
-    run.reward = total_reward(run.rewards) if run.succeeded else None
-    run.simulated = any(step.simulated for step in run.steps)
+    if state.rewards or state.plan.reward_weights:
+        run.rewards = _weighed(state)
+        run.reward = total_reward(run.rewards) if run.succeeded else None
+    if state.history is not None:
+        run.simulated = any(step.simulated for step in run.steps)
     if state.tokens_in or state.tokens_out or state.cost:
         run.usage = Usage(input_tokens=state.tokens_in, output_tokens=state.tokens_out, cost=state.cost)
     try:

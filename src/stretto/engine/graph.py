@@ -17,7 +17,7 @@ from stretto.engine.failure import error_info, reason_of
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.plan.check import Check
 from stretto.plan.model import AnyOp, Block, CallOp, Frame, Getter, LoopOp, MapOp, Op, SubOp
-from stretto.record.canonical import snapshot
+from stretto.record.canonical import exact, snapshot
 from stretto.record.model import NULL, ErrorInfo, StepRecord, decoded
 from stretto.types.budget import Budget
 from stretto.types.enums import Reason, RunStatus, StepStatus
@@ -102,13 +102,16 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
     if state.history is not None and (stands := state.history.structure(path)) is not None:
         frame[op.slot] = decoded(stands.output)
         return
-    if op.guard is not None and not _guard_holds(state, op, frame, path):
+    if op.guard is not None and not _guard_holds(state, op, op.guard, frame, path):
         state.keep(_structural(state, path, StepStatus.SKIPPED, state.now()))
         return
     if op.share is not None:
         lane = Lane(lane.alarm, lane.budget.shared(op.share))
     if type(op) is CallOp:
-        data = _mapped(state, op.inputs, frame, path)
+        try:
+            data = {name: get(frame) for name, get in op.inputs}
+        except ExpressionError as error:
+            raise _fail(state, path, error) from error
         frame[op.slot] = await StepCall(state, op, data, path, lane).run()
     elif type(op) is LoopOp:
         await _run_loop(state, op, frame, path, lane)
@@ -120,11 +123,9 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
         assert_never(op)  # type: ignore[arg-type]  # exact types above are faster than isinstance, and exhaustive
 
 
-def _guard_holds(state: RunState, op: Op, frame: Frame, path: StepPath) -> bool:
+def _guard_holds(state: RunState, op: Op, guard: Getter, frame: Frame, path: StepPath) -> bool:
     """Whether the condition reads true. Null is false: what it asks about was never written."""
-    if op.guard is None:
-        return True
-    value = _read(state, op.guard, frame, path)
+    value = _read(state, guard, frame, path)
     if value is True:
         return True
     if value is False or value is None:
@@ -141,7 +142,7 @@ def _read(state: RunState, get: Getter, frame: Frame, path: StepPath) -> Json:
 
 
 def _mapped(state: RunState, inputs: tuple[tuple[str, Getter], ...], frame: Frame, path: StepPath) -> JsonObject:
-    """`_read` for each field of a mapping; every call passes here, so it enters one `try`, not one a field."""
+    """`_read` for each field of a mapping."""
     try:
         return {name: get(frame) for name, get in inputs}
     except ExpressionError as error:
@@ -308,7 +309,7 @@ def _structural(
         status=status,
         started_ms=state.ms(started),
         ended_ms=state.ms(state.now()),
-        output=NULL if output is None else msgspec.Raw(orjson.dumps(output)),
+        output=NULL if output is None else msgspec.Raw(exact(orjson.dumps(output))),
     )
 
 

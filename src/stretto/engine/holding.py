@@ -51,9 +51,9 @@ async def close_each(holders: Iterable[tuple[str, Closes]], grace_s: float) -> l
 
 async def _trouble_in_closing(holder: Closes, alarm: Alarm, grace_s: float) -> str:
     """Close one; why it did not, or nothing when it did."""
-    alarm.set(asyncio.get_running_loop().time() + grace_s)
+    alarm.deadline = asyncio.get_running_loop().time() + grace_s
     try:
-        await driven(_close(holder))
+        await driven(_close(holder), alarm.arm)
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and alarm.took():
             return f"it took longer than {grace_s:g} s"

@@ -1,8 +1,7 @@
 """One transaction's worth of writes, each table in as few statements as there are sizes.
 
-A statement takes up to 64 rows. SQLite lets go of the interpreter once per statement, and a thread that lets go of it
-beside a busy event loop waits up to 5 ms to get it back: row by row (`executemany`), a hundred runs at once would
-wait for seconds.
+SQLite lets go of the interpreter once per statement, and a thread that lets go of it beside a busy event loop waits
+up to 5 ms to get it back: row by row (`executemany`), a hundred runs at once would wait for seconds.
 """
 
 import sqlite3
@@ -14,8 +13,8 @@ from stretto.store.rows import Row
 from stretto.types.errors import StoreError
 from stretto.types.ids import Digest, digest_of
 
-_ROWS_PER_STATEMENT: Final = 64
-"""A power of two; with the smaller ones any number of rows is a few prepared statements."""
+_VALUES_PER_STATEMENT: Final = 4096
+"""Half a megabyte prepared for the widest table; SQLite allows eight times as many."""
 
 
 _TAKEN: Final = (sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE)
@@ -104,15 +103,15 @@ class _Insert:
 
     def __init__(self, head: str, width: int, tail: str = "") -> None:
         group = f"({','.join('?' * width)})"
-        self._by_size = {
-            1 << n: f"{head} {','.join([group] * (1 << n))} {tail}" for n in range(_ROWS_PER_STATEMENT.bit_length())
-        }
+        sizes = range((_VALUES_PER_STATEMENT // width).bit_length())
+        self._by_size = {1 << n: f"{head} {','.join([group] * (1 << n))} {tail}" for n in sizes}
+        self._most = max(self._by_size)
 
     def run(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
         """Execute it over all rows; returns how many were inserted or changed."""
         changed = at = 0
         while at < len(rows):
-            size = min(_ROWS_PER_STATEMENT, 1 << (len(rows) - at).bit_length() - 1)
+            size = min(self._most, 1 << (len(rows) - at).bit_length() - 1)
             values = [value for row in rows[at : at + size] for value in row]
             changed += connection.execute(self._by_size[size], values).rowcount
             at += size
@@ -122,7 +121,7 @@ class _Insert:
         """Execute it as a query that answers one number; returns the sum."""
         total = at = 0
         while at < len(rows):
-            size = min(_ROWS_PER_STATEMENT, 1 << (len(rows) - at).bit_length() - 1)
+            size = min(self._most, 1 << (len(rows) - at).bit_length() - 1)
             values = [value for row in rows[at : at + size] for value in row]
             total += connection.execute(self._by_size[size], values).fetchone()[0]
             at += size

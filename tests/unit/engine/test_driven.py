@@ -11,7 +11,7 @@ from stretto.testing import run_virtual
 
 
 async def drive(coroutine: Coroutine[Any, Any, Any]) -> object:
-    result: object = await driven(coroutine)
+    result: object = await driven(coroutine, lambda: None)
     return result
 
 
