@@ -1,12 +1,17 @@
 """`stretto runs ...` and `stretto replay` on recorded runs."""
 
+import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from stretto.store.sqlite import Store
+from stretto.types.enums import Durability
 from tests.unit.cli.conftest import COMPONENTS, Cli
+from tests.unit.record.generated import an_effect, an_open_run
 
 Ran = Callable[..., str]
 
@@ -78,6 +83,47 @@ def test_list_marks_parked_runs_and_says_when_there_are_more(cli: Cli, ran: Ran)
     assert "parked (in doubt)" in told.out
     assert told.err == "the newest 1 run; --limit N shows more\n"
     assert cli("runs", "list", "--limit", "2").err == ""
+
+
+@pytest.fixture
+def listed(cli: Cli, ran: Ran, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], str]:
+    """A listing so many columns wide: of a run that is ok, one in doubt, and one interrupted with a write in doubt."""
+    with Store(folder / ".stretto" / "runs.db") as store:
+        left = an_open_run(started_at_ns=1)
+
+        async def leave() -> None:
+            journal = await store.open(left, Durability.STEP)
+            await journal.intent(an_effect(left.id))
+
+        asyncio.run(leave())
+    ran(), ran("doubt")
+
+    def listing(columns: int) -> str:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        return cli("runs", "list").out
+
+    return listing
+
+
+@pytest.mark.parametrize("columns", [77, 80, 90, 100, 110, 120, 130, 160, 200])
+def test_ids_statuses_and_times_stand_in_one_piece_at_any_width(listed: Callable[[int], str], columns: int) -> None:
+    out = listed(columns)
+    assert all(len(line) <= columns for line in out.splitlines())
+    for word in ("interrupted, write in doubt", "parked (in doubt)", " ok"):
+        assert word in out
+    assert len(re.findall(r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12} ", out, re.MULTILINE)) == 3
+    assert len(re.findall(r" \d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", out)) == (3 if "started" in out else 0)
+    assert ("took" in out, "started" in out) == (columns >= 90, columns >= 120)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_the_state_and_time_of_a_write_stand_in_one_piece(
+    cli: Cli, ran: Ran, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    ran("doubt")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    writes = cli("runs", "show", "last").out.partition("\nwrites\n")[2].splitlines()[0]
+    assert re.search(r"IN DOUBT +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$", writes)
 
 
 @pytest.mark.parametrize(

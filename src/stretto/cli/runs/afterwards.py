@@ -18,6 +18,8 @@ _SHOWN_CHARS: Final = 200
 def effects_table(effects: Sequence[EffectRecord], run: Run) -> RenderableType:
     """Every write with what is known of it; those in doubt in red, with what to type."""
     table = Table.grid(padding=(0, 2))
+    for in_one_piece in (False, False, True, True):
+        table.add_column(no_wrap=in_one_piece, overflow="ellipsis" if in_one_piece else "fold")
     for effect in effects:
         what = f"{effect.component} {effect.action}".strip()
         table.add_row(Text(effect.path, "bold"), what, _state(effect), Text(time_text(effect.intended_at_ns), "dim"))
@@ -33,6 +35,9 @@ def effects_table(effects: Sequence[EffectRecord], run: Run) -> RenderableType:
 def annotations_table(annotations: Sequence[Annotation]) -> Table:
     """What became known, in that order."""
     table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    for _ in range(4):
+        table.add_column(overflow="fold")
     for each in annotations:
         value = cut(printable(orjson.dumps(each.value).decode()), _SHOWN_CHARS)
         about = printable(" ".join(part for part in (each.path, each.name) if part))

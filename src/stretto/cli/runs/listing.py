@@ -1,10 +1,11 @@
 """`stretto runs list`: recorded runs, newest first."""
 
-from collections.abc import Collection, Sequence
-from typing import Annotated, Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, Final
 
 import msgspec
 import typer
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -22,9 +23,12 @@ from stretto.types.json import JsonObject
 
 app = typer.Typer(add_completion=False)
 
-_ROOM_FOR_TIME: Final = 100
-_ROOM_FOR_LABELS: Final = 130
-"""Columns of a terminal from which on these are shown."""
+_GAP: Final = 2
+"""Cells between two columns."""
+
+_LEAST_WORKFLOW: Final = 10
+_LEAST_LABELS: Final = 24
+"""Cells below which these say nothing any more."""
 
 
 @app.command(cls=VerbCommand)
@@ -69,30 +73,79 @@ def _document(run: RunSummary, in_doubt: Collection[str], interrupted: Collectio
     }
 
 
+class _Column(msgspec.Struct, frozen=True, kw_only=True):
+    """A column of the listing. Ids, statuses and times stand in one piece: what is copied must not be torn apart."""
+
+    name: str
+    cells: Sequence[RenderableType]
+    least: int = 0
+    """Cells that it may be narrowed to; 0 when it stands in one piece."""
+    options: Mapping[str, Any] = msgspec.field(default_factory=dict)  # Any: what rich takes
+
+    @property
+    def takes(self) -> int:
+        """Cells that it needs, with the gap after it."""
+        widest = max(len(self.name), *(_cells(cell) for cell in self.cells))
+        return min(widest, self.least or widest) + _GAP
+
+
 def _table(found: Sequence[RunSummary], in_doubt: Collection[str], interrupted: Collection[str], width: int) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    with_time, with_labels = width >= _ROOM_FOR_TIME, width >= _ROOM_FOR_LABELS
-    table.add_column("run", no_wrap=True)
-    if with_time:
-        table.add_column("started", no_wrap=True, style="dim")
-    table.add_column("workflow", overflow="fold")
-    table.add_column("status", overflow="fold")
-    table.add_column("took", justify="right", no_wrap=True)
-    table.add_column("reward", justify="right", no_wrap=True)
-    if with_labels:
-        table.add_column("labels", overflow="ellipsis", no_wrap=True, style="dim")
-    for run in found:
-        cells: list[RenderableType] = [
-            run.id,
-            *([time_text(run.started_at_ns)] if with_time else []),
-            f"{run.workflow} {run.version}",
-            _status(run, in_doubt, interrupted),
-            "" if run.status is None else ms_text(run.duration_ms),
-            "" if run.reward is None else number_text(run.reward),
-            *([_labels(run)] if with_labels else []),
-        ]
+    table = Table(box=None, padding=(0, _GAP, 0, 0), header_style="dim", pad_edge=False)
+    columns = _fitting(_columns(found, in_doubt, interrupted), width + _GAP)
+    for column in columns:
+        if column.least:
+            table.add_column(column.name, min_width=min(column.least, column.takes - _GAP), **column.options)
+        else:
+            table.add_column(column.name, no_wrap=True, **column.options)
+    for cells in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*cells)
     return table
+
+
+def _columns(
+    found: Sequence[RunSummary], in_doubt: Collection[str], interrupted: Collection[str]
+) -> tuple[_Column, ...]:
+    right = {"justify": "right"}
+    return (
+        _Column(name="run", cells=[run.id for run in found]),
+        _Column(name="started", cells=[time_text(run.started_at_ns) for run in found], options={"style": "dim"}),
+        _Column(
+            name="workflow",
+            cells=[printable(f"{run.workflow} {run.version}") for run in found],
+            least=_LEAST_WORKFLOW,
+            options={"overflow": "fold"},
+        ),
+        _Column(name="status", cells=[_status(run, in_doubt, interrupted) for run in found]),
+        _Column(
+            name="took", cells=["" if run.status is None else ms_text(run.duration_ms) for run in found], options=right
+        ),
+        _Column(
+            name="reward", cells=["" if run.reward is None else number_text(run.reward) for run in found], options=right
+        ),
+        _Column(
+            name="labels",
+            cells=[_labels(run) for run in found],
+            least=_LEAST_LABELS,
+            options={"overflow": "ellipsis", "no_wrap": True, "style": "dim"},
+        ),
+    )
+
+
+def _fitting(columns: Sequence[_Column], width: int) -> list[_Column]:
+    """Those that there is room for: what a run is comes before how long it took, and that before when."""
+    by_name = {column.name: column for column in columns}
+    shown = {"run", "workflow", "status"}
+    room = width - sum(by_name[name].takes for name in shown)
+    for name in ("took", "reward", "started", "labels"):
+        room -= by_name[name].takes
+        if room < 0:
+            break
+        shown.add(name)
+    return [column for column in columns if column.name in shown]
+
+
+def _cells(cell: RenderableType) -> int:
+    return cell.cell_len if isinstance(cell, Text) else cell_len(str(cell))
 
 
 def _status(run: RunSummary, in_doubt: Collection[str], interrupted: Collection[str]) -> Text:
