@@ -20,7 +20,8 @@ def _cases(name: str) -> list[Any]:
 
 
 def _write(case: dict[str, Any], folder: Path) -> Path:
-    shutil.copy(CASES_DIR / "components.py", folder / "components.py")
+    if not case.get("without_components"):
+        shutil.copy(CASES_DIR / "components.py", folder / "components.py")
     for name, content in case["files"].items():
         (folder / name).write_text(content)
     first: str = next(iter(case["files"]))

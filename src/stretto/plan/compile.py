@@ -113,6 +113,7 @@ class _Compiler:
             DYN if input_schema is None else from_schema(input_schema),
             DYN if memory is None else from_schema(memory.card.output),
             RUN_TYPE,
+            dict(_steps_inside(spec.steps, "steps")),
         )
         body = self._block(spec.steps, names)
         output, output_type = self._output(names, output_schema)
@@ -206,13 +207,15 @@ class _Compiler:
         if carried is not None and name in carried.names:
             carried.writers.setdefault(name, []).append(binding)
             return
-        known = () if carried is None else carried.names
+        known = [] if carried is None else [f"carry.{each}" for each in carried.names]
+        near = nearest(alias.target.value, known)
+        new = f"carry: {{{name}: {{value: null}}}} in the repeat" if carried is not None else "a name of your own"
         self._report.add(
             alias.target.span.problem(
                 PlanCode.CARRY,
                 f"step '{binding.step}' writes '{alias.target.value}', which no loop around it carries",
-                expected=f"one of {', '.join(f'carry.{n}' for n in known)}" if known else "a step inside a repeat",
-                suggestion=f'carry: {{{name}: "input.{name}"}} in the repeat',
+                expected=f"one of {', '.join(known)}" if known else "a step inside a repeat that carries it",
+                suggestion=near or new,
             )
         )
 
@@ -395,7 +398,8 @@ class _Compiler:
                 FieldMapping(step.name, Located(f"steps.{step.name.value}", step.name.span)) for step in spec.steps
             )
         at_end = spec.steps[-1].name.span
-        mapped = compile_mapping(self._reader, mappings, names, schema, at_end, f"the output of workflow '{spec.name}'")
+        whose = f"the output of workflow '{spec.name}'"
+        mapped = compile_mapping(self._reader, mappings, names, schema, at_end, whose, after_steps=True)
         self._reads |= mapped.slots
         return mapped.getters, mapped.type if schema is None else from_schema(schema)
 
@@ -513,6 +517,17 @@ def _names_of(steps: Sequence[StepSpec]) -> Iterator[str]:
         yield step.name.value
         inner = step.repeat.steps if step.repeat is not None else ()
         yield from _names_of((*inner, *(step.for_each.steps if step.for_each is not None else ())))
+
+
+def _steps_inside(steps: Sequence[StepSpec], outer: str) -> Iterator[tuple[str, str]]:
+    """Steps of loops and maps by name, with the path that reads their output outside: of a map, that of its items."""
+    for step in steps:
+        path = f"{outer}.{step.name.value}"
+        if step.repeat is not None:
+            yield from ((inner.name.value, f"{path}.last.{inner.name.value}") for inner in step.repeat.steps)
+            yield from _steps_inside(step.repeat.steps, f"{path}.last")
+        elif step.for_each is not None:
+            yield from ((name, f"{path}.items") for name in _names_of(step.for_each.steps))
 
 
 class _Carried:

@@ -108,11 +108,18 @@ class Mapped:
 
 
 def compile_mapping(
-    reader: Reader, mappings: Sequence[FieldMapping], names: Names, schema: Schema | None, at: Span, whose: str
+    reader: Reader,
+    mappings: Sequence[FieldMapping],
+    names: Names,
+    schema: Schema | None,
+    at: Span,
+    whose: str,
+    *,
+    after_steps: bool = False,
 ) -> Mapped:
     """Compile a mapping and hold it against the schema of the object that it builds.
 
-    `whose` names the place in messages: ``component 'planner'``.
+    `whose` names the place in messages: ``component 'planner'``; `after_steps`, that every step has ended there.
     """
     reads: dict[str, Read] = {}
     for mapping in mappings:
@@ -120,7 +127,17 @@ def compile_mapping(
         reads[mapping.field.value] = read or Read(get=_null, type=DYN, span=mapping.field.span)
     target = DYN if schema is None else from_schema(schema)
     if schema is not None:
-        _check_names(reader.report, mappings, target, at, whose)
+        _check_names(reader.report, mappings, target, whose)
+        for name in sorted(target.required - reads.keys()):
+            kind = target.fields.get(name, DYN)
+            reader.report.add(
+                at.problem(
+                    PlanCode.MISSING_FIELD,
+                    f"{whose} needs the field '{name}', which nothing gives",
+                    expected=f"'{name}' ({render(kind)}) in the mapping",
+                    suggestion=_source_of(name, kind, names, after_steps=after_steps),
+                )
+            )
         for mapping in mappings:
             _check_value(reader, mapping, reads[mapping.field.value], target, schema, whose)
     built = object_of({name: read.type for name, read in reads.items()})
@@ -132,8 +149,7 @@ def compile_mapping(
     )
 
 
-def _check_names(report: Report, mappings: Sequence[FieldMapping], target: ValueType, at: Span, whose: str) -> None:
-    given = {mapping.field.value for mapping in mappings}
+def _check_names(report: Report, mappings: Sequence[FieldMapping], target: ValueType, whose: str) -> None:
     for mapping in mappings:
         name = mapping.field.value
         if target.fields and name not in target.fields and target.rest is None:
@@ -146,16 +162,13 @@ def _check_names(report: Report, mappings: Sequence[FieldMapping], target: Value
                     suggestion=near or "",
                 )
             )
-    for name in sorted(target.required - given):
-        kind = target.fields.get(name, DYN)
-        report.add(
-            at.problem(
-                PlanCode.MISSING_FIELD,
-                f"{whose} needs the field '{name}', which nothing gives",
-                expected=f"'{name}' ({render(kind)}) in the mapping",
-                suggestion=f'{name}: "input.{name}"',
-            )
-        )
+
+
+def _source_of(name: str, kind: ValueType, names: Names, *, after_steps: bool) -> str:
+    """An entry for a field that is missing: from a path of that name whose value can fit, else a constant."""
+    offered = (path for path, found in names.offering(name, steps=after_steps) if mismatch(found, kind) is None)
+    path = next(offered, None)
+    return f"{name}: {{value: ...}}, or a path in quotes" if path is None else f'{name}: "{path}"'
 
 
 def _check_value(

@@ -1,6 +1,9 @@
 """Find what steps name: components of the catalog, and other workflows."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 from stretto.plan.codes import PlanCode
 from stretto.plan.model import Plan
@@ -8,6 +11,9 @@ from stretto.spec.report import Report
 from stretto.spec.source import Located
 from stretto.spec.suggest import nearest
 from stretto.types.protocols import Catalog, Component
+
+DEFAULT_COMPONENTS: Final = "components.py"
+"""Read, when it lies beside a workflow file that names no components."""
 
 SubWorkflows = Callable[[Located[str]], Plan | None]
 """Finds and compiles a sub-workflow; None after reporting why it cannot."""
@@ -22,6 +28,7 @@ class Finder:
         """Sub-workflows found so far, by the name that steps use."""
         self._report = report
         self._subworkflows = subworkflows
+        self._has_told_none = False
 
     def plan(self, place: Located[str]) -> Plan | None:
         """The sub-workflow that a step names; None after reporting why there is none."""
@@ -40,6 +47,9 @@ class Finder:
         name, _, version = place.value.partition("@")
         other = self.catalog.find(name)
         names = list(self.catalog.names())
+        if not names:
+            self._report_none(place)
+            return None
         if other is not None:
             self._report.add(
                 place.span.problem(
@@ -55,8 +65,30 @@ class Finder:
             place.span.problem(
                 PlanCode.UNKNOWN_COMPONENT,
                 f"there is no component '{name}'",
-                expected=f"one of {', '.join(names)}" if names else "a component: none is declared",
-                suggestion=near or ("" if names else "components: components.py"),
+                expected=f"one of {', '.join(names)}",
+                suggestion=near or "",
             )
         )
         return None
+
+    def _report_none(self, place: Located[str]) -> None:
+        """Say once that there is no component at all, and how to write the one that is named first."""
+        if self._has_told_none:
+            return
+        self._has_told_none = True
+        file = Path(place.span.mark.file).name
+        name = place.value.partition("@")[0]
+        self._report.add(
+            place.span.problem(
+                PlanCode.UNKNOWN_COMPONENT,
+                f"there is no component '{name}', nor any other: {file} names no `components`, and no "
+                f"{DEFAULT_COMPONENTS} lies beside it",
+                expected=f"a {DEFAULT_COMPONENTS} beside {file}, with a function for each component that a step names",
+                suggestion=f'@stretto.component("{name}") above def {_as_identifier(name)}(...), '
+                f"in {DEFAULT_COMPONENTS}, after import stretto",
+            )
+        )
+
+
+def _as_identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name)

@@ -4,17 +4,21 @@ Four given roots, ``steps.<name>`` for every step, aliases that output mappings 
 names. A name with several writers (a `merge`, or an order given by ``needs``) reads the first that is not null.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final
 
 from stretto.plan.expr import Leaf, UnknownPath, descend, path_getter
 from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Getter
-from stretto.plan.valuetype import DYN, ValueType, join, object_of
+from stretto.plan.valuetype import DYN, Kind, Missing, ValueType, at, join, object_of
 from stretto.types.json import Json, PathPart, ValuePath, render_path
 
 GIVEN_ROOTS: Final = ("input", "memory", "resources", "run")
 """Roots that the engine fills; no output mapping may target them."""
+
+
+NO_STEPS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +43,14 @@ class _Name:
 class Names:
     """The names that one block can read. A body has its own, which start as its parent's."""
 
-    def __init__(self, parent: "Names | None" = None) -> None:
+    def __init__(self, parent: "Names | None" = None, *, inside: Mapping[str, str] = NO_STEPS) -> None:
         self._root: dict[str, _Name] = {} if parent is None else parent.copied()
+        self._inside: Mapping[str, str] = inside if parent is None else parent.steps_inside
+
+    @property
+    def steps_inside(self) -> Mapping[str, str]:
+        """Steps of loops and maps by name, with the path at which their output is read outside."""
+        return self._inside
 
     def copied(self) -> dict[str, "_Name"]:
         """The tree, to be changed without changing this one."""
@@ -60,6 +70,22 @@ class Names:
     def roots(self) -> frozenset[str]:
         """Names that a path may begin with."""
         return frozenset(self._root)
+
+    def offering(self, field_name: str, *, steps: bool) -> Iterator[tuple[str, ValueType]]:
+        """Paths that end in a name, with their types: a root, or a field of one; of steps' outputs only if asked.
+
+        Of roots without a schema only `input` offers a field, as the caller's to give.
+        """
+        roots = {root: name for root, name in self._root.items() if root != "run" and (steps or _is_given(name))}
+        if field_name in roots:
+            yield field_name, self.lookup((field_name,)).type
+        for root, name in roots.items():
+            heads = [(root, part) for part in name.children] if root == "steps" else [(root,)]
+            for head in heads:
+                holder = self.lookup(head).type
+                found = at(holder, field_name)
+                if not isinstance(found, Missing) and (holder.kind is not Kind.DYN or root == "input"):
+                    yield f"{render_path(head)}.{field_name}", found
 
     def lookup(self, path: ValuePath) -> Leaf:
         """How to read a path, its type, and the slots it touches. Raises UnknownPath."""
@@ -81,32 +107,53 @@ class Names:
         head = path[0]
         name = self._root.get(head) if isinstance(head, str) else None
         if name is None:
-            raise UnknownPath(path, 0, sorted(self._root), self._no_root(str(head)))
+            raise self._no_root(path)
         depth = 1
         while not name.writers and depth < len(path):
             part = path[depth]
             below = name.children.get(part) if isinstance(part, str) else None
             if below is None:
-                known = render_path(path[:depth])
-                raise UnknownPath(path, depth, sorted(name.children), f"`{known}` has no '{part}'")
+                raise self._no_child(path, depth, name)
             name, depth = below, depth + 1
         return name, depth
 
-    def _no_root(self, head: str) -> str:
+    def _no_root(self, path: ValuePath) -> UnknownPath:
+        head, known = str(path[0]), sorted(self._root)
         steps = self._root.get("steps")
         if steps is not None and head in steps.children:
-            return f"'{head}' is a step: its output is read at `steps.{head}`"
-        return f"nothing here is called '{head}'"
+            return UnknownPath(
+                path, 0, known, f"`{head}` is a step, whose output is read elsewhere", instead=f"steps.{head}"
+            )
+        if head in self._inside:
+            return UnknownPath(path, 0, known, self._is_inside(head), instead=self._inside[head])
+        return UnknownPath(path, 0, known, f"nothing here is called '{head}'")
+
+    def _no_child(self, path: ValuePath, depth: int, parent: _Name) -> UnknownPath:
+        part, before, known = str(path[depth]), render_path(path[:depth]), sorted(parent.children)
+        if path[:depth] == ("steps",) and part in self._inside:
+            return UnknownPath(path, depth, known, self._is_inside(part), instead=self._inside[part])
+        return UnknownPath(path, depth, known, f"`{before}` has no '{part}'")
+
+    def _is_inside(self, step: str) -> str:
+        outer = self._inside[step].split(".")[1]
+        return f"step '{step}' stands inside step '{outer}', and its output is read through that"
 
 
-def given_names(input_type: ValueType, memory_type: ValueType, run_type: ValueType) -> Names:
-    """The names that every workflow starts with."""
-    names = Names()
+def given_names(
+    input_type: ValueType, memory_type: ValueType, run_type: ValueType, inside: Mapping[str, str] = NO_STEPS
+) -> Names:
+    """The names that every workflow starts with; `inside` are its steps in bodies, and where outside they are read."""
+    names = Names(inside=inside)
     names.bind(("input",), [Binding(slot=INPUT, type=input_type)])
     names.bind(("memory",), [Binding(slot=MEMORY, type=memory_type)])
     names.bind(("resources",), [Binding(slot=RESOURCES)])
     names.bind(("run",), [Binding(slot=RUN, type=run_type)])
     return names
+
+
+def _is_given(name: _Name) -> bool:
+    """Whether no step writes it, nor anything below it."""
+    return not any(each.step for each in name.writers) and all(map(_is_given, name.children.values()))
 
 
 def _copy(name: _Name) -> _Name:

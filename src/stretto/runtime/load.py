@@ -8,6 +8,7 @@ from stretto.components.declare import build_component
 from stretto.components.python import load_components
 from stretto.plan.codes import PlanCode
 from stretto.plan.compile import compile_workflow
+from stretto.plan.finding import DEFAULT_COMPONENTS
 from stretto.plan.model import Plan
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.workflow import Workflow
@@ -25,9 +26,6 @@ DEFAULT_STORE: Final = Path(".stretto/runs.db")
 
 STORE_VARIABLE: Final = "STRETTO_STORE"
 """Environment variable that names another store."""
-
-DEFAULT_COMPONENTS: Final = "components.py"
-"""Read, when it lies beside a workflow file that names no components."""
 
 
 def load(path: str | Path, *, store: Store | str | Path | None = None) -> Workflow:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
 from stretto.spec.codes import SpecCode
-from stretto.spec.nodes import MapNode, Node, quote
+from stretto.spec.nodes import Entry, MapNode, Node, quote
 from stretto.spec.report import Report
 from stretto.spec.shapes import Shape, wrong_type, wrong_value
 from stretto.spec.source import Span
@@ -14,6 +14,9 @@ from stretto.spec.suggest import nearest
 from stretto.types.json import JsonObject
 
 T = TypeVar("T")
+
+_SPELLED_OUT: Final = frozenset({"sla"})
+"""Nouns that are said letter by letter, the first one like a vowel."""
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -30,6 +33,7 @@ class Key(Generic[T]):
         example: str,
         required: bool = False,
         also: tuple[str, ...] = (),
+        akin: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.shape = shape
@@ -40,6 +44,8 @@ class Key(Generic[T]):
         self.required = required
         self.also = also
         """What people write in its place, from habit with other tools; only used to guess what they meant."""
+        self.akin = akin
+        """The same, where the value that goes with it means something else and cannot be taken over."""
 
 
 class Fields:
@@ -81,6 +87,7 @@ class Record(Generic[T]):
         later: Mapping[str, str] = NOTHING,
         rules: JsonObject | None = None,
         may_be_empty: bool = True,
+        is_thing: bool = True,
     ) -> None:
         self.name = name
         self.means = means
@@ -91,21 +98,26 @@ class Record(Generic[T]):
         self._rules = rules or {}
         """How keys depend on each other, as JSON Schema; `build` checks the same in words."""
         self._may_be_empty = may_be_empty
+        self._is_thing = is_thing
+        """Whether one says *a step*; of what is no thing, messages name the key that it stands under."""
 
     def read(self, node: Node, name: str, report: Report) -> T | None:
         """The value, or None after reporting what is wrong with it."""
         if not isinstance(node, MapNode):
-            report.add(wrong_type(node, name, f"a mapping with the keys of {_a(self.name)}"))
+            keys = f"the keys of {_a(self.name)}" if self._is_thing else f"some of the keys {self._known()}"
+            report.add(wrong_type(node, name, f"a mapping with {keys}"))
             return None
         if not node.entries and not self._may_be_empty:
             report.add(wrong_value(node, name, f"at least one of {self._known()}"))
             return None
         meant = {
-            self._report_unknown(key, entry.key, report) for key, entry in node.entries.items() if key not in self.keys
+            self._report_unknown(key, entry, name, report)
+            for key, entry in node.entries.items()
+            if key not in self.keys
         }
         for wanted in self.keys.values():
             if wanted.required and wanted.name not in node.entries and wanted.name not in meant:
-                self._report_missing(wanted, node, report)
+                self._report_missing(wanted, node, name, report)
         return self.build(Fields(node, report, frozenset(meant)))
 
     def schema(self, defs: JsonObject) -> JsonObject:
@@ -137,37 +149,42 @@ class Record(Generic[T]):
     def _known(self) -> str:
         return ", ".join(self.keys)
 
-    def _report_unknown(self, name: str, span: Span, report: Report) -> str:
+    def _report_unknown(self, name: str, entry: Entry, under: str, report: Report) -> str:
         """Report a key that is not in the table; gives the key that was probably meant, or nothing."""
         if name in self.later:
             message = f"`{name}` is not supported in this version of Stretto"
             expected = f"one of {self._known()}"
-            report.add(span.problem(SpecCode.NOT_SUPPORTED, message, expected=expected, suggestion=self.later[name]))
+            problem = entry.key.problem(SpecCode.NOT_SUPPORTED, message, expected=expected, suggestion=self.later[name])
+            report.add(problem)
             return ""
-        meant, suggestion = self._meant(name)
-        message, expected = f"{_a(self.name)} has no key {quote(name)}", f"one of {self._known()}"
-        report.add(span.problem(SpecCode.UNKNOWN_KEY, message, expected=expected, suggestion=suggestion))
+        meant, suggestion = self._meant(name, entry.node)
+        what = _a(self.name) if self._is_thing else f"`{under}`"
+        message, expected = f"{what} has no key {quote(name)}", f"one of {self._known()}"
+        report.add(entry.key.problem(SpecCode.UNKNOWN_KEY, message, expected=expected, suggestion=suggestion))
         return meant
 
-    def _meant(self, name: str) -> tuple[str, str]:
+    def _meant(self, name: str, value: Node) -> tuple[str, str]:
         """The key that was probably meant, or nothing, and what to try."""
         for key in self.keys.values():
             if name.casefold() in key.also:
+                return key.name, _with_value(key, value)
+            if name.casefold() in key.akin:
                 return key.name, key.example
         near = nearest(name, self.keys)
-        return (near, near) if near else ("", self._elsewhere(name))
+        return (near, near) if near else ("", self._elsewhere(name, value))
 
-    def _elsewhere(self, name: str) -> str:
+    def _elsewhere(self, name: str, value: Node) -> str:
         for key in self.keys.values():
             if isinstance(key.shape, Record) and name in key.shape.keys:
-                return f"put it under `{key.name}`: {key.example}"
+                inside = _with_value(key.shape.keys[name], value)
+                return f"put it under `{key.name}`: {key.name}: {{{inside}}}"
         return ""
 
-    def _report_missing(self, key: Key[Any], node: MapNode, report: Report) -> None:
+    def _report_missing(self, key: Key[Any], node: MapNode, under: str, report: Report) -> None:
         report.add(
             node.span.problem(
                 SpecCode.MISSING_KEY,
-                f"this {self.name} has no `{key.name}`",
+                f"{f'this {self.name}' if self._is_thing else f'`{under}`'} has no `{key.name}`",
                 expected=f"`{key.name}`: {key.means}",
                 suggestion=key.example,
             )
@@ -187,5 +204,13 @@ class Forward(Generic[T]):
         return self._shape().schema(defs)
 
 
+def _with_value(key: Key[Any], value: Node) -> str:
+    """The key with the value that was written, when it takes that and it stands on one line; else its example."""
+    written = value.span.source.text[value.span.start : value.span.end].strip()
+    unread = Report()
+    key.shape.read(value, key.name, unread)
+    return key.example if unread or not written or "\n" in written else f"{key.name}: {written}"
+
+
 def _a(noun: str) -> str:
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+    return f"an {noun}" if noun[0] in "aeiou" or noun in _SPELLED_OUT else f"a {noun}"

@@ -16,7 +16,8 @@ ATTEMPTS: Final = Key(
     Whole(minimum=1),
     means="how often to try, the first time counted",
     example="attempts: 3",
-    also=("max_attempts", "retries", "times", "count"),
+    also=("max_attempts", "times", "count"),
+    akin=("retries",),
 )
 BASE: Final = Key(
     "base",
@@ -57,6 +58,7 @@ RETRY: Final = Record(
     means="how often, and after what waits, a failed call is made again",
     keys=(ATTEMPTS, BASE, CAP, ON),
     build=_retry,
+    is_thing=False,
 )
 
 FALLBACK_COMPONENT: Final = Key(
@@ -107,6 +109,7 @@ RESILIENCE: Final = Record(
     "resilience",
     means="how the step copes with failure",
     keys=(TIMEOUT, RETRY_KEY, FALLBACK_KEY),
+    is_thing=False,
     build=lambda fields: ResilienceSpec(
         timeout=fields.get(TIMEOUT), retry=fields.get(RETRY_KEY), fallback=fields.get(FALLBACK_KEY)
     ),

@@ -23,6 +23,7 @@ ON_BREACH: Final = Record(
     "breach",
     means="what happens when the promise is broken",
     keys=(SKIP, USE),
+    is_thing=False,
     build=lambda fields: BreachSpec(skip=fields.get(SKIP) or False, use=fields.get(USE)),
     may_be_empty=False,
 )

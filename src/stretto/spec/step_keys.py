@@ -48,7 +48,8 @@ UNTIL: Final = Key(
     EXPRESSION,
     means="asked after each round; the loop ends when it is true",
     example='until: "planner.done"',
-    also=("while", "end", "stop"),
+    also=("end", "stop"),
+    akin=("while",),
 )
 MAX_ROUNDS: Final = Key(
     "max_rounds",
@@ -65,7 +66,13 @@ def _repeat(fields: Fields) -> RepeatSpec:
     return RepeatSpec(steps=steps or (), carry=carry or (), until=until, max_rounds=rounds or 1)
 
 
-REPEAT: Final = Record("repeat", means="a loop with a hard limit", keys=(BODY, CARRY, UNTIL, MAX_ROUNDS), build=_repeat)
+REPEAT: Final = Record(
+    "repeat",
+    means="a loop with a hard limit",
+    keys=(BODY, CARRY, UNTIL, MAX_ROUNDS),
+    build=_repeat,
+    is_thing=False,
+)
 
 NAME: Final = Key(
     "name",

@@ -63,7 +63,8 @@ def _with_files(workflow: WorkflowSpec, folder: Path, report: Report) -> Workflo
     """Check that the files it names are there, and read its contract."""
     for part in workflow.components:
         if isinstance(part, ComponentFile) and not (folder / part.path.value).is_file():
-            report.add(no_file(part.path, folder, "component file"))
+            how = f"write it: a function under @stretto.component in {part.path.value} for each component"
+            report.add(no_file(part.path, folder, "component file", or_else=how))
     if workflow.contract_path is None:
         return workflow
     return msgspec.structs.replace(workflow, contract=_contract(workflow.contract_path, folder, report))
@@ -82,8 +83,11 @@ def _contract(path: Located[str], folder: Path, report: Report) -> ContractSpec 
         return None
 
 
-def no_file(path: Located[str], folder: Path, what: str) -> Problem:
-    """The problem of a file that is named and not there, at the place where it is named."""
+def no_file(path: Located[str], folder: Path, what: str, *, or_else: str = "") -> Problem:
+    """The problem of a file that is named and not there, at the place where it is named.
+
+    `or_else` is what to do when no file there has nearly that name.
+    """
     looked_in = (folder / path.value).parent
     beside = [entry.name for entry in looked_in.iterdir()] if looked_in.is_dir() else []
     near = nearest(Path(path.value).name, sorted(beside))
@@ -91,7 +95,7 @@ def no_file(path: Located[str], folder: Path, what: str) -> Problem:
         SpecCode.FILE_REFERENCE,
         f"the {what} {quote(path.value)} is not there",
         expected="a path relative to the folder of this file",
-        suggestion=str(Path(path.value).parent / near) if near else "",
+        suggestion=str(Path(path.value).parent / near) if near else or_else,
     )
 
 

@@ -139,6 +139,7 @@ async def test_a_reward_is_declared_by_its_terms(tmp_path: Path, make_request: A
         ("kind: mcp\ncommand: x\nsession: { argument: k, values: [a, a] }", "each once", ""),
         ("kind: mcp\ncommand: x\nsession: { argument: k, reset: { tool: r } }", "no pool of values", ""),
         ("kind: mcp\ncommand: x\nurl: http://x", "both of `command` and `url`", ""),
+        ("kind: openai\nmodel: m\nbase_url: http://x/v1\nprices: { in: 1 }", "`prices` has no key 'in'", "input: 1"),
         ("kind: memory\nlimits: 3", "has no key 'limits'", "limit"),
         ("kind: memory\nlimit: 30\nkeep: 20", "limit is 30 and keep is 20", ""),
         ("kind: python", "has no `target`", "target: shop.planner:plan"),

@@ -41,7 +41,11 @@ def _reset(fields: Fields) -> tuple[str, Mapping[str, Json]] | None:
 RESET: Final = Key(
     "reset",
     Record(
-        "reset", means="How a session's state is brought back to its beginning.", keys=(TOOL, ARGUMENTS), build=_reset
+        "reset",
+        means="How a session's state is brought back to its beginning.",
+        keys=(TOOL, ARGUMENTS),
+        build=_reset,
+        is_thing=False,
     ),
     means="the call that brings a value's state back to its beginning, made before a run uses it",
     example="reset: { tool: reset_state }",
@@ -77,7 +81,8 @@ COMMAND: Final = Key(
     CommandShape(),
     means="program that speaks the protocol on its standard input and output, with its arguments",
     example="command: [python, -m, my_server]",
-    also=("cmd", "args", "program", "exec"),
+    also=("cmd", "program", "exec"),
+    akin=("args",),
 )
 URL: Final = Key(
     "url",

@@ -34,13 +34,18 @@ class SeedShape:
 
 _PRICE: Final = Number(minimum=0)
 
-INPUT: Final = Key("input", _PRICE, means="price of a million prompt tokens", example="input: 0.15")
-OUTPUT: Final = Key("output", _PRICE, means="price of a million completion tokens", example="output: 0.60")
+INPUT: Final = Key(
+    "input", _PRICE, means="price of a million prompt tokens", example="input: 0.15", also=("in", "prompt")
+)
+OUTPUT: Final = Key(
+    "output", _PRICE, means="price of a million completion tokens", example="output: 0.60", also=("out", "completion")
+)
 CACHED_INPUT: Final = Key(
     "cached_input",
     _PRICE,
     means="price of a million prompt tokens from the server's cache",
     example="cached_input: 0.075",
+    also=("cached", "cache", "cached_in"),
 )
 
 
@@ -69,7 +74,7 @@ API_KEY_ENV: Final = Key(
     Text(expected="the name of an environment variable"),
     means="environment variable that holds the key",
     example="api_key_env: OPENAI_API_KEY",
-    also=("api_key", "key", "token"),
+    akin=("api_key", "key", "token"),
 )
 HEADERS: Final = Key("headers", TEXT_BY_NAME, means="HTTP headers of every request", example='headers: { X-Team: "a" }')
 SYSTEM: Final = Key(
@@ -122,7 +127,14 @@ EXTRA_BODY: Final = Key(
 )
 PRICES: Final = Key(
     "prices",
-    Record("prices", means="What tokens cost.", keys=(INPUT, OUTPUT, CACHED_INPUT), build=_prices, may_be_empty=False),
+    Record(
+        "prices",
+        means="What tokens cost.",
+        keys=(INPUT, OUTPUT, CACHED_INPUT),
+        build=_prices,
+        may_be_empty=False,
+        is_thing=False,
+    ),
     means="what a million tokens cost",
     example="prices: { input: 0.15, output: 0.60 }",
 )

@@ -1,23 +1,29 @@
 """Imports a user's file of components and collects what it defines."""
 
 import importlib.util
+import inspect
 import linecache
+import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any, Final
 
 from stretto.components.codes import ComponentCode
 from stretto.components.python.decorator import component_of
 from stretto.components.python.place import place_of
 from stretto.engine.failure import text_of
+from stretto.spec.suggest import nearest
 from stretto.types.card import Card
 from stretto.types.errors import Problem, SpecError, StrettoError
 from stretto.types.protocols import Component
+
+_UNKNOWN_KEYWORD: Final = re.compile(r"(?:\w+\.)*?(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
+"""What Python says of a call with a keyword that the function does not have; of a class, its name."""
 
 _loaded_folders: Final[set[Path]] = set()
 """Folders that files were loaded from: their modules must not answer for a sibling of the same name elsewhere."""
@@ -120,16 +126,45 @@ def failed_import(path: Path, error: BaseException) -> Problem:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if path.parent in Path(frame.filename).parents]
     line, file = (own[-1].lineno or 0, Path(own[-1].filename)) if own else (0, path)
-    if isinstance(error, ModuleNotFoundError):
+    suggestion = ""
+    keyword = _unknown_keyword(error)
+    if keyword is not None:
+        remedy, suggestion = keyword
+    elif isinstance(error, ModuleNotFoundError):
         remedy = f"install the package that has '{error.name}', or put {error.name}.py beside {path.name}"
     else:
         remedy = "a file that can be imported; what needs a server or a model belongs in a class's `open`"
-    return _import_problem(
-        file, line, f"importing '{path.name}' raised {type(error).__name__}: {text_of(error)}", remedy
-    )
+    message = f"importing '{path.name}' raised {type(error).__name__}: {text_of(error)}"
+    return _import_problem(file, line, message, remedy, suggestion=suggestion)
 
 
-def _import_problem(file: Path, line: int, message: str, expected: str, column: int = 0) -> Problem:
+def _unknown_keyword(error: BaseException) -> tuple[str, str] | None:
+    """Of a call with a keyword that the function does not have: those that it has, and the one meant."""
+    found = _UNKNOWN_KEYWORD.match(str(error)) if isinstance(error, TypeError) else None
+    if found is None or error.__traceback__ is None:
+        return None
+    name, given = found.groups()
+    called = _called(error.__traceback__, name)
+    if called is None:
+        return None
+    parameters = inspect.signature(called).parameters.values()
+    known = [each.name for each in parameters if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return f"one of {', '.join(known)}", nearest(given, known) or ""
+
+
+def _called(place: TracebackType, name: str) -> Callable[..., object] | None:
+    """The function of that name where a call failed: a variable there, or what a module that was imported there has."""
+    while place.tb_next is not None:
+        place = place.tb_next
+    variables = {**place.tb_frame.f_globals, **place.tb_frame.f_locals}
+    modules = [each for each in variables.values() if isinstance(each, ModuleType)]
+    found = variables.get(name) or next((vars(each)[name] for each in modules if name in vars(each)), None)
+    return found if callable(found) else None
+
+
+def _import_problem(
+    file: Path, line: int, message: str, expected: str, column: int = 0, suggestion: str = ""
+) -> Problem:
     excerpt = linecache.getline(str(file), line).rstrip("\r\n") if line else ""
     indent = len(excerpt) - len(excerpt.lstrip())
     return Problem(
@@ -139,6 +174,7 @@ def _import_problem(file: Path, line: int, message: str, expected: str, column: 
         line=line,
         column=column or indent + 1,
         expected=expected,
+        suggestion=suggestion,
         excerpt=excerpt,
         width=1 if column else max(1, len(excerpt.strip())),
     )

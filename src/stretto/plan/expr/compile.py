@@ -9,6 +9,7 @@ from stretto.plan.expr.check import Checked, check
 from stretto.plan.expr.closures import compile_closure
 from stretto.plan.expr.constants import constant_problems
 from stretto.plan.expr.library import compile_program
+from stretto.plan.expr.meant import told_as_meant
 from stretto.plan.expr.operators import Operand, as_condition
 from stretto.plan.expr.parse import parse
 from stretto.plan.expr.problem import ExprCode, ExprProblem, ExprProblems
@@ -46,7 +47,11 @@ def compile_expression(source: str, scope: PathScope, *, expect: ValueType | Non
 
     Raises ExprProblems with everything that can never work. What may or may not work is left to run time.
     """
-    checked = check(parse(source), source, scope)
+    try:
+        tree = parse(source)
+    except ExprProblems as found:
+        raise told_as_meant(source, found) from None
+    checked = check(tree, source, scope)
     problems = list(checked.problems)
     if not problems:
         problems += constant_problems(checked)

@@ -90,6 +90,9 @@ class Paths:
             leaf = self._scope.lookup(path.parts)
         except UnknownPath as unknown:
             at = min(unknown.at_part, len(path.parts) - 1)
+            if unknown.instead:
+                self._elsewhere((path.spans[0][0], path.spans[at][1]), unknown)
+                return None
             self.nothing_at(path.spans[at], str(path.parts[at]), unknown.valid, unknown.message)
             return None
         use = Use(path=path.parts, leaf=leaf, index=len(self.uses))
@@ -117,6 +120,10 @@ class Paths:
         expected = f"one of {', '.join(valid)}" if valid else ""
         self._report.at(*span, ExprCode.UNKNOWN_PATH, message, expected, near)
 
+    def _elsewhere(self, span: tuple[int, int], unknown: UnknownPath) -> None:
+        """Say that what a path names stands at another place."""
+        self._report.at(*span, ExprCode.UNKNOWN_PATH, unknown.message, f"`{unknown.instead}`", unknown.instead)
+
     def name(self, node: Ident) -> ValueType:
         """The type of a name that begins no path."""
         level = self._level(node)
@@ -126,6 +133,12 @@ class Paths:
             return bound if bound.kind is not Kind.DYN else self._report.dyn(node, "the type of its items is not known")
         if node.name in TYPE_NAMES and not node.rooted:
             return DYN
+        try:
+            self._scope.lookup((node.name,))
+        except UnknownPath as unknown:
+            if unknown.instead:
+                self._elsewhere((node.start, node.end), unknown)
+                return DYN
         names = [*(name for name, _ in reversed(self._bound)), *sorted(self._roots)]
         near = WORD_VALUES.get(node.name) or nearest(node.name, names)
         expected = f"one of {', '.join(names)}" if names else "a constant: nothing can be read here"

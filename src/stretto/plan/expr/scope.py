@@ -22,7 +22,9 @@ class Leaf(msgspec.Struct, frozen=True):
 class UnknownPath(Exception):  # noqa: N818  # a finding, turned into an ExprProblem
     """There is nothing at a part of a path."""
 
-    def __init__(self, path: Sequence[PathPart], at_part: int, valid: Sequence[str], message: str) -> None:
+    def __init__(
+        self, path: Sequence[PathPart], at_part: int, valid: Sequence[str], message: str, *, instead: str = ""
+    ) -> None:
         super().__init__(message)
         self.path = tuple(path)
         self.at_part = at_part
@@ -30,6 +32,8 @@ class UnknownPath(Exception):  # noqa: N818  # a finding, turned into an ExprPro
         self.valid = tuple(valid)
         """Names that would have been right there, for suggestions."""
         self.message = message
+        self.instead = instead
+        """The path that was surely meant by the path up to here; empty when that cannot be told."""
 
 
 class PathScope(Protocol):

@@ -114,6 +114,23 @@ def test_a_file_that_cannot_serve_is_refused(tmp_path: Path, text: str, message:
     assert problem.file.endswith("components.py")
 
 
+@pytest.mark.parametrize(
+    ("text", "expected", "suggestion"),
+    [
+        ('@component(effect="pure")\ndef f() -> None: ...\n', "effects", "effects"),
+        ("def own(*, colour: str) -> None: ...\nown(color='red')\n", "one of colour", "colour"),
+        ("class Own:\n    def __init__(self, size: int) -> None: ...\nOwn(siez=1)\n", "one of size", "size"),
+        ("import stretto\n@stretto.component(idempotnt=True)\ndef f() -> None: ...\n", "idempotent", "idempotent"),
+    ],
+)
+def test_a_keyword_that_a_function_does_not_have_names_the_one_meant(
+    tmp_path: Path, text: str, expected: str, suggestion: str
+) -> None:
+    problem = refusal(write(tmp_path / "components.py", text))
+    assert expected in problem.expected
+    assert problem.suggestion == suggestion
+
+
 def test_a_mistake_in_a_sibling_is_told_there(tmp_path: Path) -> None:
     write(tmp_path / "helper_with_mistake.py", "x = 1 / 0\n")
     problem = refusal(write(tmp_path / "components.py", "import helper_with_mistake\n"))
