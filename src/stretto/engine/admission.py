@@ -15,9 +15,10 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     """A request that may be run, once, with its values as the record holds them."""
 
     request: RunRequest
+    encoded: bytes
+    """The input."""
     value: JsonObject
     """The input, read back: what the steps see."""
-    input: msgspec.Raw
     reference: msgspec.Raw
     memory: msgspec.Raw
     resources: msgspec.Raw
@@ -38,8 +39,8 @@ def admit(plan: Plan, request: RunRequest) -> Admitted:
         raise _refused(plan, "input", *plan.input_check.violations(value))
     return Admitted(
         request=request,
+        encoded=encoded,
         value=value,
-        input=msgspec.Raw(encoded),
         reference=_raw(plan, "reference", request.reference),
         memory=_raw(plan, "memory", request.memory),
         resources=_raw(plan, "resources", request.resources or None),

@@ -67,7 +67,8 @@ class Engine:
         Raises InputError when the input does not fit the contract (no run is made then), StoreError when the
         record cannot be kept, and CancelledError after sealing the run as cancelled.
         """
-        return await self.run_admitted(plan, admit(plan, request))
+        admitted = admit(plan, request)
+        return await self._start(plan, admitted, self._record_of(plan, admitted), history=None)
 
     async def run_admitted(self, plan: Plan, admitted: Admitted) -> Run:
         """`run` for a request that was checked before."""
@@ -114,12 +115,12 @@ class Engine:
         """A record of what is about to be run; nothing has been kept yet."""
         request = admitted.request
         run_id = new_run_id()
-        input_digest = keyed_digest_of(self._input_key, canonical(bytes(admitted.input)))
-        return Run(
+        input_digest = keyed_digest_of(self._input_key, canonical(admitted.encoded))
+        run = Run(
             id=run_id,
             workflow_run_id=workflow_run_id(plan.name, plan.version, plan.manifest_digest, input_digest, run_id),
             manifest=plan.manifest,
-            input=admitted.input,
+            input=msgspec.Raw(admitted.encoded),
             input_digest=input_digest,
             started_at_ns=self._clock.time_ns(),
             tenant=request.tenant,
@@ -128,11 +129,15 @@ class Engine:
             reference=admitted.reference,
             memory=admitted.memory,
             resources=admitted.resources,
-            budget=None if request.budget is None else RunBudget.of(request.budget),
             parent=request.parent,
-            traceparent=request.traceparent,
-            baggage=tuple(sorted(request.baggage)) if request.baggage else (),
         )
+        if request.budget is not None:
+            run.budget = RunBudget.of(request.budget)
+        if request.traceparent:
+            run.traceparent = request.traceparent
+        if request.baggage:
+            run.baggage = tuple(sorted(request.baggage))
+        return run
 
     async def _start(self, plan: Plan, admitted: Admitted, run: Run, *, history: History | None) -> Run:
         journal = await self._recorder.open(run, plan.durability)
