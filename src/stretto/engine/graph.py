@@ -113,14 +113,29 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
         except ExpressionError as error:
             raise _fail(state, path, error) from error
         frame[op.slot] = await StepCall(state, op, data, path, lane).run()
-    elif type(op) is LoopOp:
-        await _run_loop(state, op, frame, path, lane)
-    elif type(op) is MapOp:
-        await _run_map(state, op, frame, path, lane)
-    elif type(op) is SubOp:
-        await _run_sub(state, op, frame, path, lane)
     else:
-        assert_never(op)  # type: ignore[arg-type]  # exact types above are faster than isinstance, and exhaustive
+        await _run_holder(state, op, frame, path, lane)  # type: ignore[arg-type]  # the exact type above is faster than isinstance
+
+
+async def _run_holder(state: RunState, op: LoopOp | MapOp | SubOp, frame: Frame, path: StepPath, lane: Lane) -> None:
+    """Run a step that holds others. One of them that fails fails it too: its record says so, and which it was.
+
+    A step in doubt leaves no record of those around it: the run is parked, and they go on when it is resumed.
+    """
+    started = state.now()
+    try:
+        if isinstance(op, LoopOp):
+            await _run_loop(state, op, frame, path, lane)
+        elif isinstance(op, MapOp):
+            await _run_map(state, op, frame, path, lane)
+        elif isinstance(op, SubOp):
+            await _run_sub(state, op, frame, path, lane)
+        else:
+            assert_never(op)
+    except StepFailed as failure:
+        if failure.status is not RunStatus.PARKED and failure.error.path != path:
+            state.keep(_failed(state, path, started, failure.error, failure.reason))
+        raise
 
 
 def _guard_holds(state: RunState, op: Op, guard: Getter, frame: Frame, path: StepPath) -> bool:
@@ -317,7 +332,11 @@ def _fail(state: RunState, path: StepPath, error: StrettoError) -> StepFailed:
     """Record a step that failed before it could call anything."""
     info: ErrorInfo = error_info(error, path)
     reason: Reason = reason_of(error)
-    record = _structural(state, path, StepStatus.FAILED, state.now())
-    record.reason, record.error = reason, info
-    state.keep(record)
+    state.keep(_failed(state, path, state.now(), info, reason))
     return StepFailed(info, reason)
+
+
+def _failed(state: RunState, path: StepPath, started: float, error: ErrorInfo, reason: Reason) -> StepRecord:
+    record = _structural(state, path, StepStatus.FAILED, started)
+    record.reason, record.error = reason, error
+    return record

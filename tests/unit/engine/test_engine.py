@@ -373,6 +373,7 @@ class TestMap:
         result = run(linear(each(call(returning("one", {}), S + 3))), {"items": items})
         assert result.error is not None
         assert "is not a list" in result.error.message
+        assert [record.path for record in result.steps] == ["each"]
 
 
 class TestLoop:
@@ -405,6 +406,38 @@ class TestLoop:
     def test_its_condition_sees_what_the_round_carried_on(self) -> None:
         result = run(linear(self.loop(until=lambda frame: frame[S + 1] == 2)), {"n": 0}, output={"loop": read(S)})
         assert decoded(result.output)["loop"]["rounds"] == 2
+
+
+def around(shape: str, component: Probe) -> Any:
+    """A step named 'outer' that calls the component inside itself."""
+    inner = call(component, S + 3)
+    if shape == "loop":
+        return LoopOp(
+            name="outer", slot=S, body=linear(inner), carries=(), round_slot=S + 2, until=None, until_source="",
+            max_rounds=2, results=((component.card.name, S + 3),),
+        )  # fmt: skip
+    if shape == "sub-workflow":
+        return SubOp(name="outer", slot=S, plan=plan(linear(call(component, S))), inputs=())
+    return each(inner, name="outer", max_parallel=1 if shape == "map, one at a time" else 4)
+
+
+@pytest.mark.parametrize("shape", ["map, one at a time", "map", "loop", "sub-workflow"])
+class TestHolders:
+    def test_a_step_fails_with_the_step_inside_it_and_names_it(self, shape: str) -> None:
+        bad = failing("bad", ComponentError("no", Code.INTERNAL))
+        result = run(linear(around(shape, bad)), {"items": [1, 2]})
+        held = step(result, "outer")
+        assert (result.status, held.status, held.reason) == (RunStatus.FAILED, StepStatus.FAILED, Reason.ERROR)
+        assert held.error == result.error
+        assert result.error is not None
+        assert result.error.path.endswith("bad")
+        assert [each.path for each in result.steps].count(held.path) == 1
+
+    def test_a_step_in_doubt_inside_leaves_the_step_around_it_open(self, shape: str) -> None:
+        lost = failing("pay", ComponentError("connection lost", Code.UNAVAILABLE), effects={"*": Effect.WRITE})
+        result = run(linear(around(shape, lost)), {"items": [1]}, ledger=Ledger(), durability=Durability.STEP)
+        assert result.status is RunStatus.PARKED
+        assert "outer" not in [each.path for each in result.steps]
 
 
 class TestWrites:
