@@ -1,5 +1,6 @@
 """Tasks to learn from, one a line."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -7,12 +8,11 @@ import msgspec
 
 from stretto.cli.json_text import refuse_repeated_keys
 from stretto.learn.tasks import Task
+from stretto.plan.model import Plan
 from stretto.spec.suggest import nearest
-from stretto.types.errors import UsageError
+from stretto.types.errors import InputError, UsageError
 
-EXPECTED: Final = (
-    '{"name": "...", "input": {...}, "reference": ..., "labels": {...}, "memory": {...}}; the last three may be left out'
-)
+EXPECTED: Final = '{"name": "...", "input": {...}}, and where wanted "reference": ..., "labels": {...}, "memory": {...}'
 
 
 def read_tasks(path: Path) -> list[Task]:
@@ -25,6 +25,14 @@ def read_tasks(path: Path) -> list[Task]:
     if not tasks:
         raise UsageError(f"{path} holds no tasks; expected one a line: {EXPECTED}")
     return tasks
+
+
+def hold_to_contract(tasks: Sequence[Task], plan: Plan) -> None:
+    """Raise InputError for the first task whose input the workflow would refuse, before anything is run."""
+    for task in tasks:
+        violations = [] if plan.input_check is None else plan.input_check.violations(task.input)
+        if violations:
+            raise InputError(f"the input of task '{task.name}'", violations)
 
 
 def _task(line: bytes, place: str) -> Task:

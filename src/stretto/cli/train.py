@@ -14,9 +14,10 @@ from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.options import AsJson, StorePath, WorkflowFile
-from stretto.cli.task_file import read_tasks
+from stretto.cli.task_file import hold_to_contract, read_tasks
 from stretto.cli.terminal import notes, print_json, results, show, stdout_for_results_only
-from stretto.cli.values import read_json_pairs
+from stretto.cli.train_again import TrainCommand, nothing_left, refuse_begun
+from stretto.cli.train_options import options_help, read_options
 from stretto.cli.words import count_text, number_text
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.options import TrainOptions
@@ -26,20 +27,17 @@ from stretto.learn.train import TrainResult, train as train_policy
 from stretto.learn.update import UpdateReport
 from stretto.runtime.load import load, store_path
 from stretto.runtime.workflow import Workflow
-from stretto.spec.suggest import nearest
 from stretto.store.sqlite import Store
 from stretto.types.errors import UsageError
 
 app = typer.Typer(add_completion=False)
-
-_OPTIONS = ", ".join(TrainOptions.__struct_fields__)
 
 
 @app.command(cls=VerbCommand)
 def train(
     file: WorkflowFile,
     tasks: Annotated[
-        Path, typer.Option("--tasks", metavar="FILE", help="Tasks, one JSON object a line: name, input, reference.")
+        Path, typer.Option("--tasks", metavar="FILE", help="Tasks, one JSON object a line: name, input, and more.")
     ],
     component: Annotated[
         str | None, typer.Option("--component", metavar="NAME", help="Which policy. [default: the only one]")
@@ -51,10 +49,7 @@ def train(
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the training that the folder holds.")] = False,
-    options: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help=f"An option of the training; may be repeated: {_OPTIONS}."),
-    ] = None,
+    options: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=options_help())] = None,
     concurrency: Annotated[
         int, typer.Option("--concurrency", metavar="N", min=1, help="Runs at once. [default: 8]")
     ] = 8,
@@ -66,12 +61,18 @@ def train(
     Policy gradient: runs of one task are compared with each other. Everything is kept after each update, so that
     Ctrl-C loses the present one only; --resume comes to the same numbers as a training that was never stopped.
     """
-    chosen = _options(options or ())
+    chosen = read_options(options or ())
     todo = read_tasks(tasks)
+    command = TrainCommand(
+        file=file, tasks=tasks, component=component, folder=folder, options=options or (), store=store
+    )
     with Store(store_path(store)) as kept, stdout_for_results_only():
         workflow = load(file, store=kept)
         policy = _policy(workflow, component)
+        hold_to_contract(todo, workflow.plan)
         place = folder or Path(".stretto") / "training" / policy.name
+        if not resume:
+            refuse_begun(place, command)
         training = _Training(workflow, policy, todo, place, chosen, concurrency)
         try:
             result = asyncio.run(training.go(resume=resume))
@@ -80,6 +81,8 @@ def train(
                 f"stopped by Ctrl-C after update {training.updates}; --resume goes on with the training in {place}"
             )
             return tell_interrupted(message, as_json=as_json)
+    if not training.updates:
+        notes().print(nothing_left(place, len(result.reports), chosen.updates, command), soft_wrap=True)
     _tell(result, file, policy.name, as_json=as_json)
     return Exit.OK
 
@@ -129,28 +132,6 @@ class _Training:
             f"{count_text(report.decisions, 'decision')}{f'  left out: {left_out}' if left_out else ''}",
             soft_wrap=True,
         )
-
-
-def _options(pairs: Sequence[str]) -> TrainOptions:
-    """The options with those that were set; UsageError for one that is none."""
-    given = read_json_pairs((_as_typed(pair) for pair in pairs), "--set")
-    for name in given:
-        if name not in TrainOptions.__struct_fields__:
-            guess = nearest(name, TrainOptions.__struct_fields__)
-            hint = f"did you mean '{guess}'? " if guess else ""
-            raise UsageError(f"--set {name}: training has no such option; {hint}its options are {_OPTIONS}")
-    try:
-        return msgspec.convert(given, TrainOptions)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"--set: {error}") from error
-
-
-def _as_typed(pair: str) -> str:
-    """Numbers and null as JSON, names as text; a dash in a name is an underscore."""
-    name, equals, value = pair.partition("=")
-    name = name.replace("-", "_")
-    is_text = value.isalpha() and value != "null"
-    return f"{name}{equals}{value}" if is_text or not equals else f"{name}:={value}"
 
 
 def _policy(workflow: Workflow, name: str | None) -> SoftmaxPolicy:

@@ -1,8 +1,10 @@
 """How a policy is trained: every option has an effect, or it is an error."""
 
 import math
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 from stretto.learn.advantage import Scale
 from stretto.learn.objective import Objective
@@ -11,30 +13,38 @@ from stretto.types.errors import UsageError
 DEFAULT_CLIP = 0.2
 """PPO's own (Schulman et al. 2017, table 3)."""
 
+_CLIP: Final = {"default": DEFAULT_CLIP}
+"""What an unset clip comes to, for those who tell of the options."""
+
+_SEED_END: Final = 2**63
+"""A seed is a JSON integer, and numpy's generators take none below 0."""
+
 
 class TrainOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options of a training. The defaults make 480 runs, and are those that worked best on the retail example."""
 
-    updates: int = 10
-    tasks_per_update: int = 12
-    group_size: int = 4
-    """Runs of each task in an update; their rewards are compared with each other."""
-    epochs: int = 4
-    """Passes over an update's decisions."""
-    minibatches: int = 1
-    """Steps of the optimiser in a pass."""
-    learning_rate: float = 0.05
-    advantage: Scale = Scale.BATCH
-    clip_low: float | msgspec.UnsetType | None = msgspec.UNSET
-    """Bound on the probability ratio from below, 1 - clip_low; null for none. Unset is 0.2 where it has an effect."""
-    clip_high: float | msgspec.UnsetType | None = msgspec.UNSET
-    """Bound from above, 1 + clip_high."""
-    entropy: float = 0.003
-    """Weight of the entropy bonus, which keeps the policy from settling too early."""
-    kl: float = 0.001
-    """Weight of the pull towards the policy that training started from."""
-    seed: int = 0
-    """Of the tasks' order, the runs' seeds and the minibatches."""
+    updates: Annotated[int, Meta(description="how often the weights are changed")] = 10
+    tasks_per_update: Annotated[int, Meta(description="tasks in an update")] = 12
+    group_size: Annotated[int, Meta(description="runs of each task in an update, compared with each other")] = 4
+    epochs: Annotated[int, Meta(description="passes over an update's decisions")] = 4
+    minibatches: Annotated[int, Meta(description="steps of the optimiser in a pass")] = 1
+    learning_rate: Annotated[float, Meta(description="step size of Adam, the optimiser")] = 0.05
+    advantage: Annotated[Scale, Meta(description="what a run's advantage over its group is divided by")] = Scale.BATCH
+    clip_low: Annotated[
+        float | msgspec.UnsetType | None,
+        Meta(description="how far a probability may fall in an update; null for no bound", extra=_CLIP),
+    ] = msgspec.UNSET
+    """Bound on the probability ratio, 1 - clip_low. Unset is `DEFAULT_CLIP` where it has an effect."""
+    clip_high: Annotated[
+        float | msgspec.UnsetType | None,
+        Meta(description="how far a probability may rise in an update; null for no bound", extra=_CLIP),
+    ] = msgspec.UNSET
+    """Bound on the probability ratio, 1 + clip_high."""
+    entropy: Annotated[float, Meta(description="weight of the bonus that keeps the policy from settling too early")] = (
+        0.003
+    )
+    kl: Annotated[float, Meta(description="weight of the pull towards the policy that training started from")] = 0.001
+    seed: Annotated[int, Meta(description="of the tasks' order, the runs' seeds and the minibatches")] = 0
 
     def __post_init__(self) -> None:
         for name in ("updates", "tasks_per_update", "epochs", "minibatches"):
@@ -49,6 +59,8 @@ class TrainOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         for name in ("entropy", "kl"):
             if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise UsageError(f"{name} is {getattr(self, name)}; expected 0 (off) or a weight above it")
+        if not 0 <= self.seed < _SEED_END:
+            raise UsageError(f"seed is {self.seed}; expected an integer from 0 to 2^63 - 1")
         self._check_clips()
 
     def _check_clips(self) -> None:

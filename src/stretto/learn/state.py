@@ -7,6 +7,7 @@ The state is replaced after its weights are written, each whole or not at all, s
 leaves the last finished update. No random generator is kept: every draw is made from (seed, update).
 """
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,18 +87,24 @@ class TrainFolder:
 
 def check_resumable(progress: Progress, options: TrainOptions, tasks: Digest, start: Digest, folder: Path) -> None:
     """Raise UsageError unless a training may go on with these options, tasks and start; `updates` may differ."""
-    for what, before, now in (
-        ("options", _without_updates(progress.options), _without_updates(options)),
-        ("tasks", progress.tasks[:8], tasks[:8]),
-        ("the weights to start from", progress.start[:8], start[:8]),
-    ):
-        if before != now:
-            raise UsageError(
-                f"the training in {folder} cannot be resumed: {what} were {before} and are now {now}. Give the same, "
-                "or train in another folder"
-            )
+    changed = _changed(progress.options, options)
+    if progress.tasks != tasks:
+        changed.append("the tasks are others")
+    if progress.start != start:
+        changed.append(f"the weights to start from were {progress.start[:8]} and are now {start[:8]}")
+    if changed:
+        raise UsageError(
+            f"the training in {folder} cannot be resumed: {', '.join(changed)}. Give the same, or train in another "
+            "folder"
+        )
 
 
-def _without_updates(options: TrainOptions) -> dict[str, Any]:
-    given: dict[str, Any] = msgspec.to_builtins(options)
-    return {name: value for name, value in given.items() if name != "updates"}
+def _changed(before: TrainOptions, now: TrainOptions) -> list[str]:
+    """Each option that differs, in words; `updates` may."""
+    was, is_now = msgspec.to_builtins(before), msgspec.to_builtins(now)  # without those that are unset
+    names = [name for name in TrainOptions.__struct_fields__ if name != "updates" and was.get(name) != is_now.get(name)]
+    return [f"{name} was {_told(was, name)} and is now {_told(is_now, name)}" for name in names]
+
+
+def _told(options: dict[str, Any], name: str) -> str:
+    return json.dumps(options[name]).strip('"') if name in options else "not set"

@@ -46,9 +46,10 @@ def check_tasks(tasks: Sequence[Task], options: TrainOptions) -> None:
     if "" in names or repeated:
         raise UsageError(f"tasks must have different names, none empty; repeated: {repeated}")
     if len(tasks) < options.tasks_per_update:
+        there = "is 1 task" if len(tasks) == 1 else f"are {len(tasks)} tasks"
         raise UsageError(
-            f"tasks_per_update is {options.tasks_per_update}, but there are {len(tasks)} tasks; give more tasks, or "
-            f"set tasks_per_update to {max(len(tasks), 1)} or fewer"
+            f"tasks_per_update is {options.tasks_per_update}, but there {there}; give more tasks, or set "
+            f"tasks_per_update to {max(len(tasks), 1)}"
         )
 
 

@@ -82,8 +82,9 @@ def _resumed(kept: TrainFolder, learner: Learner, fresh: Progress, *, resume: bo
     """Set the learner to where the training in the folder stands."""
     progress, moments = kept.load()
     if not resume:
+        made = "1 update" if progress.update == 1 else f"{progress.update} updates"
         raise UsageError(
-            f"{kept.folder} holds a training already, {progress.update} updates long; resume it, or train in another "
+            f"{kept.folder} holds a training already, {made} long; go on with it (resume=True), or train in another "
             "folder"
         )
     check_resumable(progress, fresh.options, fresh.tasks, fresh.start, kept.folder)

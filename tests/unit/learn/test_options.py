@@ -21,6 +21,8 @@ from stretto.types.errors import UsageError
         ({"learning_rate": float("nan")}, "learning_rate is nan"),
         ({"entropy": -0.1}, r"entropy is -0.1; expected 0 \(off\)"),
         ({"kl": float("inf")}, "kl is inf"),
+        ({"seed": -1}, "seed is -1; expected an integer from 0"),
+        ({"seed": 2**63}, "seed is 9223372036854775808"),
         ({"clip_low": 0.0}, "clip_low is 0.0"),
         ({"clip_low": 1.0}, "clip_low is 1.0"),
         ({"clip_high": -0.2}, "clip_high is -0.2"),

@@ -53,6 +53,7 @@ def test_seeds_are_json_integers_and_all_different() -> None:
     ("tasks", "message"),
     [
         (TASKS[:2], "tasks_per_update is 3, but there are 2 tasks; give more tasks, or set tasks_per_update to 2"),
+        (TASKS[:1], "there is 1 task; give more tasks"),
         ([], "there are 0 tasks"),
         ([*TASKS, TASKS[0]], r"repeated: \['t0'\]"),
         ([*TASKS, Task(name="", input={})], "none empty"),

@@ -222,15 +222,15 @@ async def test_a_policy_that_explores_nothing_is_refused(tmp_path: Path) -> None
 
 async def test_a_folder_with_a_training_is_not_overwritten(tmp_path: Path) -> None:
     await go(tmp_path, World(right), msgspec.structs.replace(OPTIONS, updates=2))
-    with pytest.raises(UsageError, match="holds a training already, 2 updates long; resume it, or train in another"):
+    with pytest.raises(UsageError, match="holds a training already, 2 updates long; go on with it"):
         await go(tmp_path, World(right))
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"options": msgspec.structs.replace(OPTIONS, entropy=0.5)}, "options were"),
-        ({"tasks": TASKS[::-1]}, "tasks were"),
+        ({"options": msgspec.structs.replace(OPTIONS, entropy=0.5)}, r"entropy was 0.003 and is now 0.5\."),
+        ({"tasks": TASKS[::-1]}, "the tasks are others"),
     ],
 )
 async def test_another_training_is_not_resumed(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
