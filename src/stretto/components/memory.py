@@ -15,6 +15,7 @@ import orjson
 from stretto.components.memory_store import MemoryStore, ProcessStore, Shelf, SqliteStore
 from stretto.components.names import NAME_RULE, is_component_name
 from stretto.components.threads import THREADS
+from stretto.types.arguments import as_path, check_text, check_whole
 from stretto.types.card import Card
 from stretto.types.enums import Effect, Scope
 from stretto.types.errors import UsageError
@@ -63,11 +64,17 @@ class RecencyMemory:
     ) -> None:
         if not is_component_name(name):
             raise UsageError(f"'{name}' cannot be the name of a component; expected {NAME_RULE}")
-        if not 1 <= limit <= keep:
+        for option, value in (("limit", limit), ("keep", keep)):
+            check_whole(f"memory '{name}': {option}", value, least=1)
+        for option, text in (("by", by), ("version", version), ("description", description)):
+            check_text(f"memory '{name}': {option}", text)
+        if limit > keep:
             raise UsageError(f"memory '{name}': limit is {limit} and keep is {keep}; expected 1 <= limit <= keep")
         self._limit = limit
         self._by = by
-        self._store: MemoryStore = ProcessStore(keep) if path is None else SqliteStore(Path(path), name, keep)
+        self._store: MemoryStore = (
+            ProcessStore(keep) if path is None else SqliteStore(as_path(f"memory '{name}': path", path), name, keep)
+        )
         self._blocks = path is not None
         self._empty: Callable[[], RecencyMemory] = partial(
             RecencyMemory, name, limit=limit, keep=keep, by=by, version=version, description=description

@@ -9,6 +9,6 @@ NAME_RULE: Final = "letters, digits, '_', '.' and '-', beginning with a letter, 
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
-def is_component_name(name: str) -> bool:
-    """Whether the text may name a component."""
-    return _NAME.fullmatch(name) is not None
+def is_component_name(name: object) -> bool:
+    """Whether it is a text that may name a component."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any, Final, TypeVar, cast, overload
 
+import msgspec
 import orjson
 
 from stretto.components.codes import ComponentCode
@@ -17,6 +18,7 @@ from stretto.components.python.digest import source_of
 from stretto.components.python.place import refuse
 from stretto.components.python.signature import merge_definitions
 from stretto.components.reward_term import Function, RewardTerm
+from stretto.types.arguments import as_tuple, check_text, wrong
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
 from stretto.types.errors import SpecError, UsageError
@@ -51,13 +53,16 @@ class CompositeReward:
     ) -> None:
         if not is_component_name(name):
             raise UsageError(f"'{name}' cannot be the name of a component; expected {NAME_RULE}")
-        if not parts:
+        check_text(f"the version of reward '{name}'", version)
+        check_text(f"the description of reward '{name}'", description)
+        functions = as_tuple(f"the parts of reward '{name}'", parts)
+        if not functions:
             raise UsageError(f"reward '{name}' has no parts; give the functions that compute its terms")
         self._name = name
         self._version = version
         self._description = description
-        self.parts = tuple(term for part in parts for term in _terms_of(part))
-        self.weights = dict(weights or {})
+        self.parts = tuple(term for part in functions for term in _terms_of(part))
+        self.weights = _checked_weights(name, {} if weights is None else weights)
         self._card: Card | None = None
         _refuse_shared_terms(self.parts)
 
@@ -147,12 +152,20 @@ def reward(
             raise refuse(
                 function, ComponentCode.NAME, f"'{called}' cannot be the name of a component", expected=NAME_RULE
             )
-        term = RewardTerm(function, terms or (own,), inline=inline)
+        term = RewardTerm(function, as_tuple(f"the terms of reward '{called}'", terms) or (own,), inline=inline)
         text = description or (function.__doc__ or "").strip().split("\n")[0]
         setattr(function, MARK, CompositeReward(called, [term], version=version, description=text))
         return function
 
     return declare(name) if callable(name) else declare
+
+
+def _checked_weights(name: str, weights: Mapping[str, float]) -> dict[str, float]:
+    try:
+        msgspec.convert(weights, dict[str, float])
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the weights of reward '{name}': {error}") from error
+    return dict(weights)
 
 
 def _terms_of(part: Function | RewardTerm) -> Sequence[RewardTerm]:
@@ -161,6 +174,8 @@ def _terms_of(part: Function | RewardTerm) -> Sequence[RewardTerm]:
     declared = component_of(part)
     if isinstance(declared, CompositeReward):
         return declared.parts
+    if not callable(part):
+        raise wrong("a part of a reward", part, "a function, plain or under @reward")
     return [RewardTerm(part, [getattr(part, "__name__", "reward")], inline=False)]
 
 

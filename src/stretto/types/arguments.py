@@ -1,8 +1,11 @@
 """What a caller gave, held to what was asked for: a program need not be type-checked to be told what is wrong."""
 
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from stretto.types.errors import UsageError
 
@@ -56,7 +59,22 @@ def check_flag(what: str, value: object) -> None:
 def as_path(what: str, value: object) -> Path:
     """A path given as text or as a path; raises UsageError for anything else, and for an empty one."""
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str) or not str(value):
-        raise wrong(what, value, "the path of a file")
+        raise wrong(what, value, "text or a pathlib.Path, not empty")
     if "\0" in str(value):
         raise wrong(what, value, "a path, which holds no NUL")
     return Path(value)
+
+
+def as_tuple(what: str, value: object) -> tuple[Any, ...]:  # Any: whoever asked knows what is in it, or looks
+    """A list's items; raises UsageError for one text, which Python would take for its characters, and for no list."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise wrong(what, value, "a list")
+    return tuple(value)
+
+
+def check_fields(what: str, record: msgspec.Struct) -> None:
+    """Raise UsageError for the first field of a record whose value is not of its type."""
+    try:
+        msgspec.convert(msgspec.structs.asdict(record), type(record), from_attributes=True)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{what}: {error}") from error

@@ -98,7 +98,7 @@ def test_one_text_is_no_list_of_ids(one: Store, run_ids: Any) -> None:
 @pytest.mark.parametrize("given", ["", 3, None, b"runs.db", "runs\0.db", ["runs.db"]])
 def test_what_is_no_path_is_refused(one: Store, given: Any) -> None:
     for ask in (lambda: Store(given), lambda: one.export(given), lambda: one.import_(given)):
-        with pytest.raises(UsageError, match=r"expected (the path of a file|a path, which holds no NUL)"):
+        with pytest.raises(UsageError, match=r"expected (text or a pathlib|a path, which holds no NUL)"):
             ask()
 
 

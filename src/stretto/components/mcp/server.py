@@ -11,6 +11,7 @@ from stretto.components.mcp.run import McpRun
 from stretto.components.mcp.session import McpSession
 from stretto.components.mcp.settings import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_START_TIMEOUT, McpSettings, as_command
 from stretto.components.mcp.tool import McpTool, answer_schema
+from stretto.types.arguments import as_path, as_tuple, wrong
 from stretto.types.card import Card
 from stretto.types.enums import Effect, Scope
 from stretto.types.json import JsonObject, Schema
@@ -54,12 +55,12 @@ class McpServer:
             version=version,
             description=description,
             command=as_command(command),
-            env=env or {},
-            cwd=None if cwd is None else Path(cwd),
+            env={} if env is None else env,
+            cwd=None if cwd is None else as_path("`cwd`", cwd),
             processes=processes,
             url=url,
-            headers=headers or {},
-            tools=None if tools is None else tuple(tools),
+            headers={} if headers is None else headers,
+            tools=None if tools is None else as_tuple(f"`tools` of MCP server '{name}'", tools),
             effects=effects_by_tool(name, effects),
             idempotent=idempotent,
             concurrency=concurrency,
@@ -68,6 +69,8 @@ class McpServer:
             session=session,
         )
         settings.check()
+        if confirm is not None and not callable(confirm):
+            raise wrong(f"`confirm` of MCP server '{name}'", confirm, "a function that is asked about writes in doubt")
         self._host = McpHost(settings)
         self._confirm = confirm
         self._tools: dict[str, McpTool] = {}

@@ -12,6 +12,7 @@ from zlib import crc32
 
 import msgspec
 
+from stretto.types.arguments import as_tuple, check_text, wrong
 from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.ids import RunId
 from stretto.types.json import Json
@@ -31,6 +32,11 @@ class McpSession(msgspec.Struct, frozen=True):
     """Tool and further arguments that bring a value's state back to its beginning."""
 
     def __post_init__(self) -> None:
+        check_text("the argument of a session", self.argument)
+        for value in () if self.values is None else as_tuple("the values of a session", self.values):
+            check_text("a value of a session", value)
+        if self.reset is not None and not _is_tool_with_arguments(self.reset):
+            raise wrong("the reset of a session", self.reset, "a tool and its arguments: ('clear', {'scope': 'all'})")
         if self.values is not None and (not self.values or len(set(self.values)) < len(self.values)):
             raise UsageError(
                 f"the pool of session values for '{self.argument}' is {list(self.values)}; "
@@ -41,6 +47,15 @@ class McpSession(msgspec.Struct, frozen=True):
                 f"the session resets with '{self.reset[0]}' but has no pool of values; a run's own id is new, and a "
                 "reset would wipe what a resumed run has done. Give `values`, or leave `reset` out"
             )
+
+
+def _is_tool_with_arguments(reset: object) -> bool:
+    return (
+        isinstance(reset, tuple | list)
+        and len(reset) == 2
+        and isinstance(reset[0], str)
+        and isinstance(reset[1], Mapping)
+    )
 
 
 class Lease:

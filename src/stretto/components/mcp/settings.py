@@ -11,6 +11,7 @@ import orjson
 
 from stretto.components.mcp.session import McpSession
 from stretto.components.names import NAME_RULE, is_component_name
+from stretto.types.arguments import as_tuple, check_fields
 from stretto.types.enums import Effect
 from stretto.types.errors import MissingExtraError, UsageError
 from stretto.types.ids import Digest, digest_of
@@ -50,6 +51,7 @@ class McpSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise MissingExtraError(f"component '{self.name}' of kind mcp", "mcp")
         if not is_component_name(self.name):
             raise UsageError(f"'{self.name}' cannot be the name of a component; expected {NAME_RULE}")
+        check_fields(f"MCP server '{self.name}'", self)
         if bool(self.command) == bool(self.url):
             given = "both" if self.command else "neither"
             raise UsageError(
@@ -89,4 +91,4 @@ class McpSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def as_command(command: str | Sequence[str]) -> tuple[str, ...]:
     """A command as its words; text is one program without arguments, never a line for a shell."""
-    return (command,) if isinstance(command, str) else tuple(command)
+    return (command,) if isinstance(command, str) else as_tuple("`command`", command)

@@ -18,6 +18,7 @@ from stretto.components.openai.settings import (
     Prices,
     Seed,
 )
+from stretto.types.arguments import as_tuple
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
 from stretto.types.json import JsonObject
@@ -85,19 +86,19 @@ class OpenAiModel:
             model=model,
             base_url=base_url,
             api_key_env=api_key_env,
-            headers=headers or {},
+            headers={} if headers is None else headers,
             system=system,
             temperature=temperature,
             max_tokens=max_tokens,
-            stop=tuple(stop),
+            stop=as_tuple(f"`stop` of model '{name}'", stop),
             seed=seed,
             response_format=response_format,
-            tools=tuple(tools),
+            tools=as_tuple(f"`tools` of model '{name}'", tools),
             tool_choice=tool_choice,
             logprobs=logprobs,
             top_logprobs=top_logprobs,
             token_ids=token_ids,
-            extra_body=extra_body or {},
+            extra_body={} if extra_body is None else extra_body,
             prices=prices,
             max_connections=max_connections,
             max_response_bytes=max_response_bytes,

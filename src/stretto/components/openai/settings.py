@@ -11,6 +11,7 @@ from stretto.components.names import NAME_RULE, is_component_name
 from stretto.components.openai.address import as_base_url
 from stretto.components.openai.formats import check_format
 from stretto.components.openai.tool_form import check_tools, choice_of
+from stretto.types.arguments import check_fields
 from stretto.types.errors import UsageError
 from stretto.types.ids import Digest, digest_of
 from stretto.types.json import JsonObject
@@ -84,6 +85,7 @@ class OpenAiSettings(msgspec.Struct, frozen=True, kw_only=True):
         """Raise UsageError for what cannot work."""
         if not is_component_name(self.name):
             raise UsageError(f"'{self.name}' cannot be the name of a component; expected {NAME_RULE}")
+        check_fields(f"model '{self.name}'", self)
         if not self.model:
             raise self._wrong("has an empty `model`; name one that its server has: its /models lists them")
         as_base_url(self.base_url, f"`base_url` of model '{self.name}'")

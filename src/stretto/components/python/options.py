@@ -9,9 +9,10 @@ from stretto.components.codes import ComponentCode
 from stretto.components.names import NAME_RULE, is_component_name
 from stretto.components.python.place import refuse
 from stretto.spec.suggest import nearest
+from stretto.types.arguments import check_fields
 from stretto.types.card import ANY_ACTION
 from stretto.types.enums import Effect, Scope
-from stretto.types.errors import SpecError
+from stretto.types.errors import SpecError, UsageError
 
 Effects: TypeAlias = Effect | str | Mapping[str, Effect | str]
 """One effect for whatever the component does, or one per action, ``*`` for all others."""
@@ -51,12 +52,17 @@ def read_options(target: object, *, name: str | None, effects: Effects, scope: S
             expected=NAME_RULE,
             suggestion='@component("a-name")',
         )
-    return Options(
+    options = Options(
         name=name,
         effects=_effects(target, effects),
         scope=Scope(_choice(target, "scope", scope, Scope)),
         **rest,
     )
+    try:
+        check_fields(f"component '{name}'", options)
+    except UsageError as error:
+        raise refuse(target, ComponentCode.OPTION, str(error), expected="an option of the type that is told") from error
+    return options
 
 
 def _effects(target: object, effects: Effects) -> dict[str, Effect]:
