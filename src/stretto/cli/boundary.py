@@ -1,12 +1,15 @@
 """The outermost edge: runs the command that was typed and turns whatever happens into an exit code and words."""
 
+import logging
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NoReturn, cast
 
 import typer
+from rich.text import Text
 
 from stretto import __version__
 from stretto.cli.app import app
@@ -14,10 +17,11 @@ from stretto.cli.errors import error_document, error_text
 from stretto.cli.exits import Exit, exit_of
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.terminal import note, notes, print_json, survive_any_encoding
+from stretto.spec.source import printable
 from stretto.types.errors import StrettoError
 
 DEBUG_VARIABLE: Final = "STRETTO_DEBUG"
-"""Environment variable that asks for the traceback of a bug."""
+"""Environment variable that asks for tracebacks: of a bug, and of what a component raised."""
 
 _WRONG_USAGE: Final = cast("tuple[type[Exception], ...]", typer.BadParameter.__bases__)
 """click's UsageError is what its parser raises: the base of BadParameter. Newer typer vendors click privately."""
@@ -38,7 +42,8 @@ def execute(arguments: Sequence[str]) -> int:
     """Run a command; returns its exit code, whatever happens."""
     as_json = "--json" in arguments
     try:
-        return _invoke(arguments)
+        with _details_told():
+            return _invoke(arguments)
     except StrettoError as error:
         return _tell(error, as_json=as_json)
     except KeyboardInterrupt:
@@ -48,6 +53,30 @@ def execute(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001  # the boundary: whatever is not ours is told as a bug
         leaf = _first_of(error)
         return _tell(leaf, as_json=as_json) if isinstance(leaf, StrettoError) else _tell_bug(error, as_json=as_json)
+
+
+class _Notes(logging.Handler):
+    """Shows what is logged as notes; a traceback keeps its lines as they are."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        notes().print(Text(printable(self.format(record))), soft_wrap=True)
+
+
+@contextmanager
+def _details_told() -> Iterator[None]:
+    """Show what stretto logs, down to the tracebacks of components, when that is asked for."""
+    if not os.environ.get(DEBUG_VARIABLE):
+        yield
+        return
+    log, handler = logging.getLogger("stretto"), _Notes()
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeHandler(handler)
 
 
 def _invoke(arguments: Sequence[str]) -> int:

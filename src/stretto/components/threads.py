@@ -21,6 +21,10 @@ from stretto.types.errors import Code, ComponentError
 MAX_THREADS: Final = min(32, (os.cpu_count() or 1) + 4)
 """As many as the standard library's default executor has; threads here mostly wait."""
 
+TOLD_AFTER_S: Final = 5.0
+"""How long a cancelled call may hold its thread before that is told: most end with the wait that they were in, and
+whoever pressed Ctrl-C is gone by then."""
+
 _log: Final = logging.getLogger(__name__)
 
 Outcome: TypeAlias = tuple[Any, BaseException | None, float]
@@ -42,8 +46,9 @@ class _Job:
 class Threads:
     """A bounded pool of daemon threads, started as they are needed."""
 
-    def __init__(self, size: int = MAX_THREADS) -> None:
+    def __init__(self, size: int = MAX_THREADS, *, told_after_s: float = TOLD_AFTER_S) -> None:
         self.size = size
+        self._told_after_s = told_after_s
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._started = 0
@@ -126,13 +131,21 @@ class Threads:
             if job.ended or not job.began:
                 return
             self._hung[job.component] += 1
+        job.loop.call_later(self._told_after_s, self._tell_if_held, job)
+
+    def _tell_if_held(self, job: _Job) -> None:
+        """Warn of a call that was cancelled a while ago and still runs."""
+        with self._lock:
             held = sum(self._hung.values())
-        _log.warning(
-            "component '%s' was cancelled and its thread goes on; %d of %d threads are held so",
-            job.component,
-            held,
-            self.size,
-        )
+        if not job.ended:
+            _log.warning(
+                "component '%s' was cancelled %g s ago and still runs; %d of %d threads are held so. Give what it "
+                "waits for a time-out of its own",
+                job.component,
+                self._told_after_s,
+                held,
+                self.size,
+            )
 
     def _refuse_when_all_hang(self) -> None:
         hung = self.hung

@@ -1,6 +1,7 @@
 """Failures as data: one place that says what an exception means for a step and its run."""
 
 import asyncio
+import logging
 import signal
 from opcode import opmap
 from typing import Final
@@ -38,6 +39,8 @@ other code (a time-out, a lost connection, a crash) it may have, and the write i
 TEXT_CHARS: Final = 2000
 """Of what an exception says: enough to mend what it tells of, and with it a message may still say who and where."""
 
+_log: Final = logging.getLogger(__name__)
+
 MESSAGE_CHARS: Final = 4000
 """Of a message on the record, where it stands with the attempt, the step and the run: a row should stay small."""
 
@@ -49,6 +52,7 @@ def as_component_error(name: str, error: BaseException, did: str = "raised") -> 
     """What a component raised, as a `ComponentError`; kinds classify better where they know more."""
     if isinstance(error, ComponentError):
         return error
+    log_raised(name, error)
     text = f"component '{name}' {did} {type(error).__name__}: {text_of(error)}"
     if isinstance(error, StrettoError) or not isinstance(error, Exception):
         return ComponentError(text, Code.INTERNAL)
@@ -57,6 +61,11 @@ def as_component_error(name: str, error: BaseException, did: str = "raised") -> 
     if isinstance(error, OSError):
         return ComponentError(text, Code.UNAVAILABLE)
     return ComponentError(text, Code.UNKNOWN)
+
+
+def log_raised(name: str, error: BaseException) -> None:
+    """Log at level DEBUG where a component's code raised; a record keeps what, and only the nearest place."""
+    _log.debug("component '%s' raised, in full:", name, exc_info=error)
 
 
 def cancelled_by_itself(name: str) -> ComponentError:

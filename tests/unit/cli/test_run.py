@@ -42,6 +42,17 @@ def test_a_run_that_failed_exits_with_1_and_says_where_and_why(cli: Cli) -> None
     assert "--workflow workflow.yaml --happened OUTPUT or --did-not-happen" in told.err
 
 
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_debug_shows_the_traceback_of_what_a_component_raised(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, debug: str
+) -> None:
+    monkeypatch.setenv("STRETTO_DEBUG", debug)
+    told = cli("run", "workflow.yaml", "--input", '{"query": "fail"}')
+    assert "no seats left" in told.err
+    assert ('raise ValueError("no seats left")' in told.err) == bool(debug)
+    assert "Traceback" not in cli("runs", "list").err
+
+
 def test_an_input_that_breaks_the_contract_runs_nothing(cli: Cli, folder: Path) -> None:
     told = cli("run", "workflow.yaml", "--input", '{"query": ""}')
     assert told.code == 2

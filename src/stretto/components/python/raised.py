@@ -3,7 +3,7 @@
 from types import TracebackType
 from typing import Final
 
-from stretto.engine.failure import text_of
+from stretto.engine.failure import log_raised, text_of
 from stretto.types.errors import Code, ComponentError
 
 _PROGRAMMING: Final = (
@@ -37,6 +37,7 @@ def code_of(error: BaseException) -> Code:
 
 def component_error(name: str, error: BaseException, home: str) -> ComponentError:
     """The error as the engine takes it: who raised, what, and the nearest place in the file `home`."""
+    log_raised(name, error)
     place = place_of(error.__traceback__, home)
     return ComponentError(
         f"component '{name}' raised {type(error).__name__}: {text_of(error)} ({place})",
