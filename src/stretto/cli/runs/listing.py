@@ -132,11 +132,13 @@ def _columns(
 
 
 def _fitting(columns: Sequence[_Column], width: int) -> list[_Column]:
-    """Those that there is room for: what a run is comes before how long it took, and that before when."""
+    """Those that say something and that there is room for: how long it took comes before when it was."""
     by_name = {column.name: column for column in columns}
     shown = {"run", "workflow", "status"}
     room = width - sum(by_name[name].takes for name in shown)
     for name in ("took", "reward", "started", "labels"):
+        if not any(by_name[name].cells):
+            continue
         room -= by_name[name].takes
         if room < 0:
             break
