@@ -6,7 +6,7 @@ up to 5 ms to get it back: row by row (`executemany`), a hundred runs at once wo
 
 import sqlite3
 from asyncio import Future
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from stretto.store.rows import Row
@@ -41,6 +41,8 @@ class Write:
     waiter: Future[None] | None = None
     """Who waits for the commit; None for a write behind."""
     journal: "Refusable | None" = None
+    late: "Callable[[Write], None] | None" = None
+    """Adds what there is by the time that it is committed."""
     size: int = 0
     """About how many bytes it holds until it is committed."""
 
@@ -59,6 +61,12 @@ class Write:
         self.size += len(content)
         return digest
 
+    def complete(self) -> None:
+        """Add what came late; once, whoever asks."""
+        late, self.late = self.late, None
+        if late is not None:
+            late(self)
+
     @property
     def fence(self) -> tuple[str, int]:
         """Which run, in whose hands."""
@@ -67,6 +75,7 @@ class Write:
     @property
     def records(self) -> int:
         """Runs and steps in it, as the loss counter counts them."""
+        self.complete()
         return len(self.steps) + (self.kept is not None or self.sealed is not None)
 
     @property
@@ -159,17 +168,41 @@ _FENCE: Final = _Insert(
 
 def apply(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
     """Execute the writes inside the open transaction; raises RefusedError when any of them does not stand."""
-    _insert_all(connection, _OPEN, [write.opened for write in writes if write.opened is not None])
-    _check_fences(connection, writes)
-    _STEP.run(connection, [row for write in writes if not write.rewrite for row in write.steps])
+    opened: list[Row] = []
+    steps: list[Row] = []
+    rewritten: list[Write] = []
+    effects: list[Row] = []
+    kept: list[Row] = []
+    sealed: list[Row] = []
+    blobs: list[tuple[str, str, dict[Digest, bytes]]] = []
     for write in writes:
+        write.complete()
+        if write.opened is not None:
+            opened.append(write.opened)
         if write.rewrite:
-            connection.execute("DELETE FROM steps WHERE run_id = ?", (write.run_id,))
-            _STEP.run(connection, write.steps)
-    _insert_all(connection, _EFFECT, [write.effect for write in writes if write.effect is not None])
-    _insert_all(connection, _KEEP, [write.kept for write in writes if write.kept is not None])
-    _seal_all(connection, [write.sealed for write in writes if write.sealed is not None])
-    insert_blobs(connection, ((write.run_id, write.tenant, write.blobs) for write in writes if write.blobs))
+            rewritten.append(write)
+        else:
+            steps += write.steps
+        if write.effect is not None:
+            effects.append(write.effect)
+        if write.kept is not None:
+            kept.append(write.kept)
+        if write.sealed is not None:
+            sealed.append(write.sealed)
+        if write.blobs:
+            blobs.append((write.run_id, write.tenant, write.blobs))
+    _insert_all(connection, _OPEN, opened)
+    _check_fences(connection, writes)
+    _STEP.run(connection, steps)
+    for write in rewritten:
+        connection.execute("DELETE FROM steps WHERE run_id = ?", (write.run_id,))
+        _STEP.run(connection, write.steps)
+    _insert_all(connection, _EFFECT, effects)
+    _insert_all(connection, _KEEP, kept)
+    if sealed:
+        _seal_all(connection, sealed)
+    if blobs:
+        insert_blobs(connection, blobs)
 
 
 def insert_blobs(connection: sqlite3.Connection, of_runs: Iterable[tuple[str, str, dict[Digest, bytes]]]) -> None:
@@ -199,7 +232,9 @@ def _check_fences(connection: sqlite3.Connection, writes: Sequence[Write]) -> No
 
     A run that is sealed or opened in the same transaction is checked by that.
     """
-    checked = {write.fence for write in writes if write.sealed is not None or write.opened is not None}
-    held = {write.fence for write in writes if write.epoch} - checked
+    held = {write.fence for write in writes if write.epoch}
+    if not held:
+        return
+    held -= {write.fence for write in writes if write.sealed is not None or write.opened is not None}
     if held and _FENCE.count(connection, list(held)) != len(held):
         raise RefusedError

@@ -1,5 +1,6 @@
 """One run's way into the store. Implements `record.recorder.Journal`."""
 
+import threading
 import time
 from collections.abc import Sequence
 from operator import is_
@@ -10,19 +11,31 @@ from stretto.store.owner import LEASE_S
 from stretto.store.rows import Row, effect_row, run_row, step_rows
 from stretto.store.writer import Writer
 from stretto.types.enums import Durability
-from stretto.types.errors import StoreError
+from stretto.types.errors import NotJsonError, StoreError
 from stretto.types.ids import RunId
 
 
 class RunJournal(Refusable):
-    """Writes one run under its durability; encodes what it is given at once, so a record may not change afterwards.
+    """Writes one run under its durability. A record may not change once it was handed over: it is encoded later.
 
-    Under ``step`` each finished step is queued and the head is updated at the end; under ``run`` and ``none`` all is
-    written at the end. A write that another process's claim has fenced off raises StoreError here, or, when it was
-    written behind, at the next call.
+    Under ``step`` finished steps are written behind, all those together that there are when the writer comes round,
+    and the head is updated at the end; under ``run`` and ``none`` all is written at the end. A write that another
+    process's claim has fenced off raises StoreError here, or, when it was written behind, at the next call.
     """
 
-    __slots__ = ("__weakref__", "_durability", "_epoch", "_kept", "_run_id", "_store", "_tenant", "_writer", "ended")
+    __slots__ = (
+        "__weakref__",
+        "_durability",
+        "_epoch",
+        "_fresh",
+        "_kept",
+        "_lock",
+        "_run_id",
+        "_store",
+        "_tenant",
+        "_writer",
+        "ended",
+    )
 
     def __init__(
         self,
@@ -45,7 +58,11 @@ class RunJournal(Refusable):
         self._durability = durability
         self._epoch = epoch
         self._kept = list(kept)
-        """Steps that have rows, in their order."""
+        """Steps that have rows, or are about to, in their order."""
+        self._fresh: list[StepRecord] = []
+        """Steps after those, which a queued write brings along."""
+        self._lock = threading.Lock()
+        """Of both: the writer's thread takes the fresh ones."""
 
     async def accept(self, run: Run) -> None:
         """Commit the run's acceptance, with a lease that the writer renews."""
@@ -58,10 +75,13 @@ class RunJournal(Refusable):
         """Write a finished step behind, under durability ``step``; under the others it waits for the seal."""
         if self._durability is not Durability.STEP:
             return
-        write = self._begin()
-        write.steps = step_rows(self._run_id, len(self._kept), (record,), write.put)
-        self._kept.append(record)
-        self._writer.post(_sized(write, *write.steps))
+        with self._lock:
+            self._fresh.append(record)
+            is_first = len(self._fresh) == 1
+        if is_first:
+            write = self._begin()
+            write.late = self._bring
+            self._writer.post(write)
 
     async def intent(self, effect: EffectRecord) -> None:
         """Commit an intent, and every step before it, before returning."""
@@ -94,9 +114,22 @@ class RunJournal(Refusable):
         write.effect = effect_row(effect, write.put)
         await self._writer.submit(_sized(write, write.effect))
 
+    def _bring(self, write: Write) -> None:
+        """Add the fresh steps to a write; in whichever thread commits it."""
+        with self._lock:
+            fresh, self._fresh = self._fresh, []
+            first = len(self._kept)
+            self._kept += fresh
+        try:
+            write.steps = step_rows(self._run_id, first, fresh, write.put)
+        except NotJsonError as error:
+            self.refused = StoreError(f"a step of run {self._run_id} cannot be kept: {error}")
+
     def _missing_steps(self, steps: Sequence[StepRecord], write: Write) -> list[Row]:
         """Rows of the steps that were not written yet; of all when those written are not the run's first ones."""
-        count = len(self._kept)
+        with self._lock:
+            self._fresh = []
+            count = len(self._kept)
         write.rewrite = len(steps) < count or not all(map(is_, self._kept, steps))
         first = 0 if write.rewrite else count
         return step_rows(self._run_id, first, steps[first:], write.put)

@@ -6,6 +6,7 @@ import math
 import struct
 import subprocess
 import sys
+import tracemalloc
 import uuid
 from collections import OrderedDict
 from datetime import UTC, datetime
@@ -281,3 +282,14 @@ def test_encoding_plain_values_imports_no_numpy() -> None:
         "snapshot({'a': S(x=1), 'b': (1, None)}); sys.exit('numpy' in sys.modules or 'pydantic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_snapshot_holds_no_more_memory_than_its_bytes() -> None:
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        kept = [snapshot({"x": number}) for number in range(100)]
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (after - before) / len(kept) < 200

@@ -88,6 +88,21 @@ def test_steps_are_written_behind_without_anyone_waiting(store: Store, other: St
     assert [step.path for step in other.get(run.id).steps] == ["first"]
 
 
+async def test_a_step_that_cannot_be_encoded_is_said_at_the_next_call_and_harms_no_other_run(
+    store: Store,
+) -> None:
+    run, beside = an_open_run(), an_open_run()
+    journal, of_beside = await store.open(run, Durability.STEP), await store.open(beside, Durability.STEP)
+    odd, plain = a_step("odd"), a_step("plain")
+    odd.evidence = {"score": float("nan")}
+    journal.step(odd)
+    of_beside.step(plain)
+    await asyncio.to_thread(store.flush)
+    with pytest.raises(StoreError, match=f"a step of run {run.id} cannot be kept: nan is not JSON"):
+        journal.step(a_step("next"))
+    assert [step.path for step in store.get(beside.id).steps] == ["plain"]
+
+
 async def test_steps_that_only_the_seal_brings_are_kept_too(store: Store) -> None:
     run = an_open_run()
     journal = await store.open(run, Durability.STEP)
