@@ -62,7 +62,9 @@ def _show_version(*, asked: bool) -> None:
         raise typer.Exit
 
 
-app = typer.Typer(cls=Verbs, add_completion=False, no_args_is_help=True)
+app = typer.Typer(
+    cls=Verbs, add_completion=False, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 
 
 @app.callback()

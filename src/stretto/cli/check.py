@@ -15,7 +15,7 @@ from stretto.cli.compiled import compiled
 from stretto.cli.errors import error_document, error_text
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
-from stretto.cli.options import AsJson, WorkflowFile
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, WorkflowFile
 from stretto.cli.plan_lines import StepLine, effects_of, limits_of, step_lines
 from stretto.cli.terminal import note, notes, print_json, show
 from stretto.cli.words import EFFECT_STYLES, count_text
@@ -34,7 +34,7 @@ _NO_FILE: Final = frozenset({SpecCode.NOT_FOUND, SpecCode.NOT_A_FILE, SpecCode.U
 
 @app.command(cls=VerbCommand)
 def check(
-    file: WorkflowFile,
+    file: WorkflowFile = DEFAULT_WORKFLOW,
     verbose: Annotated[
         bool,
         typer.Option("--verbose", "-v", help="Also say which expressions have a type known only at run time, and why."),

@@ -58,6 +58,8 @@ def error_document(error: StrettoError) -> JsonObject:
         body["problems"] = [_builtins(problem) for problem in error.problems]
     if isinstance(error, InputError | ContractError):
         body["violations"] = [_builtins(violation) for violation in error.violations]
+    if isinstance(error, InputError) and error.suggestion:
+        body["suggestion"] = error.suggestion
     if isinstance(error, NotJsonError):
         body["violations"] = [{"pointer": error.pointer, "message": str(error)}]
     return {"error": body}

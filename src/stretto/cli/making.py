@@ -8,6 +8,7 @@ from stretto.cli.exits import Exit
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.outcome import tell_cancelled, tell_run
 from stretto.cli.terminal import stdout_for_results_only, working
+from stretto.cli.underway import Underway
 from stretto.record.model import Run
 from stretto.runtime.load import load
 from stretto.runtime.workflow import Workflow
@@ -24,10 +25,14 @@ class WatchedStore(Store):
     """A store that remembers the run begun last: whoever is interrupted has no other way to know its id."""
 
     begun: str = ""
+    underway: Underway | None = None
+    """Is told of the run that is begun."""
 
     async def open(self, run: Run, durability: Durability) -> RunJournal:
         """Begin a run's record."""
         self.begun = run.id
+        if self.underway is not None:
+            self.underway.run = run
         return await super().open(run, durability)
 
 
@@ -37,8 +42,11 @@ def make_run(store: WatchedStore, file: Path, start: Start, *, given: Path | Non
     Ctrl-C cancels the components and lets the engine seal the run.
     """
     try:
-        with stdout_for_results_only(), working(f"running {file}"):
-            made = asyncio.run(_made(load(file, store=store), start))
+        store.underway = Underway(file)
+        with stdout_for_results_only(), working(store.underway):
+            workflow = load(file, store=store)
+            store.underway.follow(workflow.plan)
+            made = asyncio.run(_made(workflow, start))
     except KeyboardInterrupt:
         return _interrupted(store, given=given, as_json=as_json)
     except (asyncio.CancelledError, SystemExit):

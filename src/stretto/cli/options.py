@@ -1,9 +1,11 @@
 """Options that several verbs share, written once."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
+
+from stretto.types.errors import UsageError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 
@@ -17,7 +19,29 @@ StorePath = Annotated[
     ),
 ]
 
-WorkflowFile = Annotated[Path, typer.Argument(metavar="FILE", help="A workflow file.", show_default=False)]
+DEFAULT_WORKFLOW: Final = Path("workflow.yaml")
+"""The workflow file that is meant when none is named."""
+
+
+def _there_when_not_given(context: typer.Context, parameter: typer.CallbackParam, value: Path) -> Path:
+    """The file; UsageError when none was named and there is none by the usual name. One that was named, its reader
+    speaks of."""
+    source = context.get_parameter_source(str(parameter.name))
+    if source is not None and source.name == "DEFAULT" and not value.is_file():
+        flag = f"--{parameter.name} FILE" if parameter.param_type_name == "option" else "FILE"
+        raise UsageError(f"no {flag} was given, and there is no {value} in this folder; name a workflow file")
+    return value
+
+
+WorkflowFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help=f"A workflow file. [default: {DEFAULT_WORKFLOW}]",
+        show_default=False,
+        callback=_there_when_not_given,
+    ),
+]
 
 RunRef = Annotated[
     str,
@@ -30,5 +54,11 @@ RunRef = Annotated[
 
 WorkflowOption = Annotated[
     Path,
-    typer.Option("--workflow", metavar="FILE", help="The workflow file. [default: workflow.yaml]", show_default=False),
+    typer.Option(
+        "--workflow",
+        metavar="FILE",
+        help=f"The workflow file. [default: {DEFAULT_WORKFLOW}]",
+        show_default=False,
+        callback=_there_when_not_given,
+    ),
 ]

@@ -1,25 +1,31 @@
 """`stretto run`: one run on an input; its output on stdout, what became of it on stderr."""
 
+import shlex
 from typing import Annotated
 
+import orjson
 import typer
 
 from stretto.cli.checkpoints import with_checkpoints
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
-from stretto.cli.options import AsJson, StorePath, WorkflowFile
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
+from stretto.cli.sample import sample_of
 from stretto.cli.values import read_json_pairs, read_object, read_pairs, read_value
 from stretto.engine.request import RunRequest
+from stretto.plan.model import Plan
 from stretto.record.model import Run
 from stretto.runtime.load import store_path
 from stretto.runtime.workflow import Workflow
+from stretto.types.errors import InputError
+from stretto.types.json import JsonObject
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command(cls=VerbCommand)
 def run(  # one parameter a flag
-    file: WorkflowFile,
+    file: WorkflowFile = DEFAULT_WORKFLOW,
     given: Annotated[
         str, typer.Option("--input", "-i", metavar="JSON|@FILE|-", help="The input. [default: {}]", show_default=False)
     ] = "{}",
@@ -73,7 +79,18 @@ def run(  # one parameter a flag
 
     async def start(workflow: Workflow) -> Run:
         async with with_checkpoints(workflow, weights) as trained:
-            return await trained.run_request(request)
+            try:
+                return await trained.run_request(request)
+            except InputError as error:
+                raise _with_sample(error, trained.plan, run_input) from None
 
     with WatchedStore(store_path(store)) as kept:
         return make_run(kept, file, start, given=store, as_json=as_json)
+
+
+def _with_sample(error: InputError, plan: Plan, given: JsonObject) -> InputError:
+    """The error with an input that the contract takes, as near to the given one as can be."""
+    sample = sample_of(plan.input_schema, given)
+    if sample is None:
+        return error
+    return InputError(error.what, error.violations, f"--input {shlex.quote(orjson.dumps(sample).decode())}")

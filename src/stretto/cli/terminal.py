@@ -9,7 +9,7 @@ from io import TextIOWrapper
 from typing import Final, NoReturn
 
 import orjson
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult, RichCast
 from rich.segment import Segment
 from rich.text import Text
 
@@ -101,13 +101,13 @@ def stdout_for_results_only() -> Iterator[None]:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show on a terminal that something goes on, and nothing elsewhere."""
+def working(what: RichCast) -> Iterator[None]:
+    """Show on a terminal what goes on, asked anew several times a second, and nothing elsewhere."""
     console = notes()
     if not console.is_terminal:
         yield
         return
-    with console.status(printable(what), spinner="line"):
+    with console.status(what, spinner="line"):
         yield
 
 

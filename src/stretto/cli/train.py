@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.interrupted import tell_interrupted
-from stretto.cli.options import AsJson, StorePath, WorkflowFile
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
 from stretto.cli.task_file import hold_to_contract, read_tasks
 from stretto.cli.terminal import notes, print_json, results, show, stdout_for_results_only
 from stretto.cli.train_again import TrainCommand, nothing_left, refuse_begun
@@ -35,10 +35,10 @@ app = typer.Typer(add_completion=False)
 
 @app.command(cls=VerbCommand)
 def train(
-    file: WorkflowFile,
     tasks: Annotated[
         Path, typer.Option("--tasks", metavar="FILE", help="Tasks, one JSON object a line: name, input, and more.")
     ],
+    file: WorkflowFile = DEFAULT_WORKFLOW,
     component: Annotated[
         str | None, typer.Option("--component", metavar="NAME", help="Which policy. [default: the only one]")
     ] = None,

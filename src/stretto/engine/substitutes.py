@@ -1,17 +1,21 @@
 """Outputs that are given to a replay in place of calls: what may stand there, and whether it did."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from stretto.engine.history import History
 from stretto.plan.check import Check
 from stretto.plan.model import Plan
 from stretto.record.canonical import snapshot
-from stretto.record.model import Run, StepRecord
+from stretto.record.model import Run, StepRecord, decoded
 from stretto.types.enums import StepStatus
 from stretto.types.errors import InputError, NotJsonError, ReplayError, Violation
 from stretto.types.ids import MEMORY_PATH, StepPath
 from stretto.types.json import Json
 from stretto.types.protocols import Component
+
+MOST_SHOWN_BYTES: Final = 2000
+"""Of an output in a message; who changes a larger one has it in a file."""
 
 
 def read_substitutes(plan: Plan, run: Run, outputs: Mapping[str, Json]) -> dict[StepPath, bytes]:
@@ -35,7 +39,23 @@ def _encoded(plan: Plan, step: StepRecord, output: Json) -> bytes:
         )
     whose = f"the output given for '{step.path}'"
     component = plan.components.get(step.component)
-    return encoded_answer(component, f"{whose}, a call of '{step.component}'," if component else whose, output)
+    try:
+        return encoded_answer(component, f"{whose}, a call of '{step.component}'," if component else whose, output)
+    except InputError as error:
+        raise InputError(error.what, error.violations, _completed(component, step, output)) from None
+
+
+def _completed(component: Component | None, step: StepRecord, output: Json) -> str:
+    """The recorded output with the fields that were given in it, as JSON; empty when that would not do either."""
+    recorded = decoded(step.output)
+    if component is None or not isinstance(output, dict) or not isinstance(recorded, dict):
+        return ""
+    merged = {**recorded, **output}
+    try:
+        encoded = encoded_answer(component, "", merged)
+    except InputError:
+        return ""
+    return encoded.decode() if len(encoded) <= MOST_SHOWN_BYTES else ""
 
 
 def encoded_answer(component: Component | None, what: str, value: Json) -> bytes:

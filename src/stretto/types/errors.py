@@ -189,11 +189,14 @@ class InputError(StrettoError):
     code = "input"
     fault = Fault.CALLER
 
-    def __init__(self, what: str, violations: Sequence[Violation]) -> None:
+    def __init__(self, what: str, violations: Sequence[Violation], suggestion: str = "") -> None:
         self.what = what
         """Whose value does not fit, in words."""
         self.violations = tuple(violations)
-        super().__init__(f"{what} does not fit its schema:\n" + "\n".join(f"  {v}" for v in self.violations))
+        self.suggestion = suggestion
+        """A value that fits, as JSON or as the flag that gives it; empty when none is known."""
+        lines = [f"{what} does not fit its schema:", *(f"  {violation}" for violation in self.violations)]
+        super().__init__("\n".join([*lines, *([f"  try: {suggestion}"] if suggestion else [])]))
 
 
 class ComponentError(StrettoError):

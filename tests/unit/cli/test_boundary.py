@@ -1,5 +1,7 @@
 """The outermost edge: what each kind of end looks like from outside."""
 
+from pathlib import Path
+
 import pytest
 
 from stretto import __version__
@@ -27,7 +29,24 @@ def test_an_unknown_verb_gets_the_nearest(cli: Cli) -> None:
 
 
 def test_wrong_usage_says_where_to_read_more(cli: Cli) -> None:
-    assert cli("run").err == "error: Missing argument 'FILE'.\n  read more: stretto run --help\n"
+    told = cli("runs", "show")
+    assert told.err == "error: Missing argument 'RUN'.\n  read more: stretto runs show --help\n"
+
+
+@pytest.mark.parametrize("verb", [["check"], ["run"], ["train", "--tasks", "t.jsonl"], ["replay", "last"]])
+def test_the_workflow_file_is_the_usual_one_when_none_is_named(cli: Cli, folder: Path, verb: list[str]) -> None:
+    assert "no FILE was given" not in cli(*verb).err
+    (folder / "workflow.yaml").unlink()
+    told = cli(*verb)
+    assert told.code == 2
+    assert "FILE was given, and there is no workflow.yaml in this folder; name a workflow file" in told.err
+
+
+@pytest.mark.parametrize("verb", [[], ["run"], ["runs"], ["runs", "show"]])
+def test_the_help_has_a_short_flag_too(cli: Cli, verb: list[str]) -> None:
+    short, long = cli(*verb, "-h"), cli(*verb, "--help")
+    assert (short.code, short.out) == (0, long.out)
+    assert "-h, --help" in long.out
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,14 @@ def test_an_input_that_breaks_the_contract_runs_nothing(cli: Cli, folder: Path) 
     assert "no such run" in cli("runs", "list").err or not (folder / ".stretto" / "runs.db").exists()
 
 
+def test_an_input_that_lacks_something_shows_one_that_does_not(cli: Cli) -> None:
+    told = cli("run", "workflow.yaml")
+    assert told.code == 2
+    assert '"query" is a required property\n  try: --input \'{"query":"..."}\'\n' in told.err
+    document = cli("run", "workflow.yaml", "--json", "--input", '{"query": 5}').document
+    assert document["error"]["suggestion"] == '--input \'{"query":"..."}\''
+
+
 def test_json_of_a_wrong_input_has_its_pointers(cli: Cli) -> None:
     told = cli("run", "workflow.yaml", "--json", "--input", '{"query": 5}')
     assert told.code == 2

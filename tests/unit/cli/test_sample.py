@@ -1,0 +1,56 @@
+"""A sample of a schema is one that the schema takes, and keeps what was given and fits."""
+
+from typing import Any
+
+import pytest
+
+from stretto.cli.sample import sample_of
+from stretto.plan.check import Check
+
+
+def of(required: dict[str, Any], **more: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": required, "required": list(required), **more}
+    return {**schema, "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ({"type": "string"}, "..."),
+        ({"type": "string", "minLength": 5}, "....."),
+        ({"type": "string", "maxLength": 2}, ".."),
+        ({"enum": ["a", "b"]}, "a"),
+        ({"const": 7}, 7),
+        ({"type": "string", "examples": ["an order"]}, "an order"),
+        ({"type": "integer", "minimum": 3}, 3),
+        ({"type": "integer", "exclusiveMinimum": 3}, 4),
+        ({"type": "number", "minimum": 0, "maximum": 1}, 0),
+        ({"type": "boolean"}, False),
+        ({"type": ["null", "string"]}, None),
+        ({"type": "array", "items": {"type": "integer"}}, [0]),
+        ({"type": "array", "items": {"type": "string"}, "minItems": 2}, ["...", "..."]),
+        (of({"id": {"type": "string"}}), {"id": "..."}),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, 0),
+        ({"$ref": "#/$defs/order"}, {"id": 0}),
+        (True, None),
+    ],
+)
+def test_a_required_field_is_made_up_so_that_it_fits(field: Any, value: Any) -> None:
+    schema = of({"it": field}, **{"$defs": {"order": of({"id": {"type": "integer"}})}})
+    assert sample_of(schema, {}) == {"it": value}
+    assert not Check(schema).violations({"it": value})
+
+
+def test_what_was_given_stays_where_it_fits_and_goes_where_it_does_not() -> None:
+    schema = of({"query": {"type": "string"}, "size": {"type": "integer"}})
+    assert sample_of(schema, {"query": "oslo", "size": "big", "colour": "red"}) == {"query": "oslo", "size": 0}
+
+
+@pytest.mark.parametrize("field", [{"type": "string", "pattern": "^[0-9]+$"}, {"not": {}}])
+def test_where_none_is_found_there_is_none(field: Any) -> None:
+    assert sample_of(of({"it": field}), {}) is None
+
+
+def test_a_schema_that_refers_to_itself_ends() -> None:
+    schema = of({"it": {"$ref": "#/$defs/it"}}, **{"$defs": {"it": {"$ref": "#/$defs/it"}}})
+    assert sample_of(schema, {}) is None or sample_of(schema, {}) == {"it": None}
