@@ -78,14 +78,14 @@ def demo(
 
 
 def _tell(study: Study, figures: Figures, example: Example, workflow: Path, path: Path) -> None:
-    show("")
-    show(Text("Customers never seen in training, with 95 % intervals over customers and seeds", "bold"))
-    show(Padding(comparison(figures), (0, 0, 0, 2)))
-    show(Text("\nThose for whom nothing is to be changed: their reward is unknown, so they stand apart", "bold"))
-    show(Padding(apart(figures), (0, 0, 0, 2)))
-    best = telling_run(study, example.has_writes)
     console = results()
     console.width -= 2
+    show("")
+    show(Text("Customers never seen in training, with 95 % intervals over customers and seeds", "bold"))
+    show(Padding(comparison(figures, console.width), (0, 0, 0, 2)))
+    show(Text("\nThose for whom nothing is to be changed: their reward is unknown, so they stand apart", "bold"))
+    show(Padding(apart(figures, console.width), (0, 0, 0, 2)))
+    best = telling_run(study, example.has_writes)
     show(Text(f"\nOne of the runs after training: customer {best.labels['task']}", "bold"))
     show(Padding(Group(timeline(best, console), legend(best, console)), (0, 0, 0, 2)))
     kept = f"--store {shlex.quote(str(path))}"

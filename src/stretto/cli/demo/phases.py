@@ -44,5 +44,5 @@ class Phases:
         self._bar.console.print(
             f"  update {report.update:>2}  reward {report.reward_mean:6.3f}  entropy {report.entropy:5.3f}  "
             f"KL to the start {report.kl_start:6.3f}  {report.runs} runs learnt from",
-            soft_wrap=True,
+            soft_wrap=not self._bar.console.is_terminal,
         )
