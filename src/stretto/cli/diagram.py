@@ -1,12 +1,10 @@
-"""A workflow drawn as text: every step a box, every arrow with its contract."""
+"""A workflow as boxes and arrows: every step a box, every arrow with its contract."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
-from rich.text import Text
-
-from stretto.cli.plan_lines import effects_of
+from stretto.cli.drawing import Arrow, Box
+from stretto.cli.plan_lines import StepLine, effects_of, step_lines
 from stretto.plan.model import Plan
 from stretto.plan.valuetype import from_schema, render
 from stretto.spec.model import FieldMapping, LiteralSpec, StepSpec, WorkflowSpec
@@ -15,95 +13,31 @@ from stretto.types.json import Json, Schema
 _BOUNDS: Final = (("minLength", "maxLength"), ("minItems", "maxItems"), ("minimum", "maximum"))
 
 
-@dataclass(frozen=True, slots=True)
-class Strokes:
-    """What boxes and arrows are drawn with."""
-
-    top: str
-    sides: str
-    bottom: str
-    line: str
-    down: str
-    across: str
-    tip: str
-    comes_from: str
-
-
-UNICODE: Final = Strokes("╭╮", "│", "╰╯", "│", "┬", "─", "▼", "←")
-ASCII: Final = Strokes("++", "|", "++", "|", "+", "-", "v", "<-")
-
-
-@dataclass(frozen=True, slots=True)
-class Arrow:
-    """What one field of a step is given."""
-
-    field: str
-    contract: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A step, or one of the workflow's two ends."""
-
-    name: str
-    says: str
-    arrows: tuple[Arrow, ...]
-
-
 def boxes_of(spec: WorkflowSpec, plan: Plan) -> list[Box]:
-    """The input, every step in the order of the file, and the output."""
+    """The input, every step in the order in which they run, and the output."""
     start = Box("input", _fields(plan.input_schema), ())
     end = Box("output", "what the caller gets", tuple(_arrows(spec.output, _output_schema(spec))))
-    return [start, *_steps(spec.steps, plan, ""), end]
+    written = dict(_written(spec.steps, ""))
+    lines = [line for line in step_lines(plan) if line.path in written]
+    return [start, *(_step(line, written[line.path], plan) for line in lines), end]
 
 
-def draw(boxes: Iterable[Box], strokes: Strokes) -> Text:
-    """The boxes under one another, each below the arrows that lead to it."""
-    boxes = list(boxes)
-    width = max(len(box.name) for box in boxes) + 4
-    middle = width // 2
-    arrows = [arrow for box in boxes for arrow in box.arrows]
-    columns = [max((len(getattr(a, part)) for a in arrows), default=0) for part in ("field", "contract")]
-    text = Text()
-    for number, box in enumerate(boxes):
-        if number:
-            text.append_text(_incoming(box.arrows, " " * (middle + 1), columns, strokes))
-        text.append_text(_box(box, width, middle, strokes, is_last=number == len(boxes) - 1))
-    return text
-
-
-def _incoming(arrows: tuple[Arrow, ...], indent: str, columns: list[int], strokes: Strokes) -> Text:
-    text = Text()
-    for arrow in arrows or (Arrow("", "", ""),):
-        text.append(f"{indent}{strokes.line}", "dim")
-        if arrow.field:
-            text.append(f"  {arrow.field:<{columns[0]}}", "cyan").append(f"  {arrow.contract:<{columns[1]}}")
-            text.append(f"  {strokes.comes_from} {arrow.source}", "dim")
-        text.append("\n")
-    return text.append(f"{indent}{strokes.tip}\n", "dim")
-
-
-def _box(box: Box, width: int, middle: int, strokes: Strokes, *, is_last: bool) -> Text:
-    edge = strokes.across * width
-    below = edge if is_last else f"{strokes.across * middle}{strokes.down}{strokes.across * (width - middle - 1)}"
-    text = Text(f"{strokes.top[0]}{edge}{strokes.top[1]}\n", "dim")
-    text.append(strokes.sides, "dim").append(f"{box.name:^{width}}", "bold").append(strokes.sides, "dim")
-    text.append(f"  {box.says}\n")
-    return text.append(f"{strokes.bottom[0]}{below}{strokes.bottom[1]}\n", "dim")
-
-
-def _steps(steps: Iterable[StepSpec], plan: Plan, prefix: str) -> Iterator[Box]:
+def _written(steps: Iterable[StepSpec], prefix: str) -> Iterator[tuple[str, StepSpec]]:
+    """Steps as the file has them, by path."""
     for step in steps:
-        name = prefix + step.name.value
-        component = plan.components.get(step.component.value.partition("@")[0]) if step.component else None
-        schema = component.card.input if component else {}
-        says = [f"{component.card.kind}, {effects_of(component.card)}"] if component else []
-        if step.condition is not None:
-            says.append(f"if {step.condition.value}")
-        yield Box(name, "; ".join(says), tuple(_arrows(step.input_mapping or (), schema)))
+        path = prefix + step.name.value
+        yield path, step
         inner = step.repeat.steps if step.repeat else step.for_each.steps if step.for_each else ()
-        yield from _steps(inner, plan, f"{name}/")
+        yield from _written(inner, f"{path}/")
+
+
+def _step(line: StepLine, step: StepSpec, plan: Plan) -> Box:
+    component = plan.components.get(step.component.value.partition("@")[0]) if step.component else None
+    schema = component.card.input if component else {}
+    says = [f"{component.card.kind}, {effects_of(component.card)}"] if component else []
+    if step.condition is not None:
+        says.append(f"if {step.condition.value}")
+    return Box(line.path, "; ".join(says), tuple(_arrows(step.input_mapping or (), schema)), beside=line.together)
 
 
 def _arrows(mappings: Iterable[FieldMapping], schema: Schema) -> Iterator[Arrow]:

@@ -1,6 +1,5 @@
 """`stretto replay`: a recorded run made again under a change; writes are never performed."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,7 +7,8 @@ import typer
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
 from stretto.cli.opened import find_run
-from stretto.cli.options import AsJson, RunRef, StorePath, WorkflowOption
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, RunRef, StorePath, WorkflowOption
+from stretto.cli.recorded_step import recorded_step
 from stretto.cli.values import read_object, read_outputs
 from stretto.record.model import Run
 from stretto.runtime.load import store_path
@@ -20,7 +20,7 @@ app = typer.Typer(add_completion=False)
 @app.command(cls=VerbCommand)
 def replay(
     run: RunRef,
-    workflow: WorkflowOption = Path("workflow.yaml"),
+    workflow: WorkflowOption = DEFAULT_WORKFLOW,
     given: Annotated[
         str | None, typer.Option("--input", "-i", metavar="JSON|@FILE|-", help="Another input than the recorded one.")
     ] = None,
@@ -44,6 +44,8 @@ def replay(
     outputs = read_outputs(output or ())
     with WatchedStore(store_path(store)) as kept:
         found = find_run(kept, run)
+        for path in outputs:
+            recorded_step(found, path)
 
         async def again(loaded: Workflow) -> Run:
             return await loaded.replay(found, run_input=run_input, outputs=outputs, dry_run=dry_run)

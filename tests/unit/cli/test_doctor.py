@@ -1,5 +1,6 @@
 """`stretto doctor`: what it finds wrong, and that it says what to do."""
 
+import re
 import sqlite3
 import sys
 import tomllib
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import stretto
 from stretto.cli.doctor import installation
 from stretto.cli.doctor.installation import NEWEST_PYTHON, OLDEST_PYTHON, examine_installation
 from tests.unit.cli.conftest import Cli
@@ -77,13 +79,21 @@ def test_a_truncated_store_is_told_as_damaged(cli: Cli, ran: Ran, folder: Path) 
     assert "damaged" in told.out
 
 
-def test_every_extra_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_extras_that_something_needs_are_told_with_the_command_that_installs_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(installation, "_installed", lambda _: False)
     found = {finding.name: finding for finding in examine_installation()}
-    extras = set(PYPROJECT["project"]["optional-dependencies"]) - {"all", "dev"}
-    assert {name.removeprefix("extra ") for name in found if name.startswith("extra ")} == extras
+    assert {name.removeprefix("extra ") for name in found if name.startswith("extra ")} == needed_extras()
+    assert needed_extras() <= set(PYPROJECT["project"]["optional-dependencies"])
     assert found["extra mcp"].remedy == "pip install 'stretto[mcp]'"
     assert "mcp" in found["extra examples"].text
+
+
+def needed_extras() -> set[str]:
+    """Those that some code says are missing when they are."""
+    sources = (path.read_text() for path in Path(stretto.__file__).parent.rglob("*.py"))
+    return {extra for text in sources for extra in re.findall(r'raise MissingExtraError\(.*, "(\w+)"\)', text)}
 
 
 def test_the_range_of_pythons_is_that_of_the_package() -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stretto.cli.diagram import ASCII, Arrow, Box, contract_text, draw
+from stretto.cli.diagram import contract_text
+from stretto.cli.drawing import ASCII, Arrow, Box, draw
 from stretto.cli.new.scaffold import FILES
 from stretto.cli.new.whiteboard import QUESTIONS, Question, Whiteboard, read_answers
 from stretto.types.errors import UsageError
@@ -114,6 +115,67 @@ def test_boxes_stand_under_the_arrows_that_lead_to_them() -> None:
         "|  plan   |  python, pure",
         "+---------+",
     ]
+
+
+def test_steps_that_do_not_wait_for_each_other_stand_beside_the_line() -> None:
+    boxes = [
+        Box("in", "", ()),
+        Box("a", "x", (Arrow("f", "int", "s.f"),), beside=True),
+        Box("b", "y", (), beside=True),
+        Box("out", "", ()),
+    ]
+    assert draw(boxes, ASCII).plain.splitlines() == [
+        "+-------+",
+        "|  in   |",
+        "+---+---+",
+        "    |",
+        "    +-----+  f  int  <- s.f",
+        "    |     v",
+        "    |  +-------+",
+        "    |  |   a   |  x",
+        "    |  +-------+",
+        "    |",
+        "    +-----+",
+        "    |     v",
+        "    |  +-------+",
+        "    |  |   b   |  y",
+        "    |  +-------+",
+        "    |",
+        "    |",
+        "    v",
+        "+-------+",
+        "|  out  |",
+        "+-------+",
+    ]
+
+
+def test_what_does_not_fit_stands_below_and_keeps_its_column() -> None:
+    boxes = [
+        Box("in", "one two three four five", ()),
+        Box("a", "x", (Arrow("field", "string", "steps.planner.system"),)),
+    ]
+    assert draw(boxes, ASCII, 26).plain.splitlines() == [
+        "+------+",
+        "|  in  |  one two three",
+        "+---+--+  four five",
+        "    |  field  string",
+        "    |         <-",
+        "    |           steps.planner.system",
+        "    v",
+        "+------+",
+        "|  a   |  x",
+        "+------+",
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_new_workflow_is_drawn_as_it_runs_within_the_terminal(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = cli("new", "desk", "--yes").out.partition("desk/")[0].splitlines()
+    assert all(len(line) <= width for line in lines)
+    assert sum("├" in line for line in lines) == 2  # memory and judge, which do not wait for each other
 
 
 @pytest.mark.parametrize(

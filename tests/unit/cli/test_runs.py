@@ -42,7 +42,23 @@ def test_a_run_is_found_by_last_by_its_beginning_and_by_its_long_name(cli: Cli, 
 def test_io_shows_what_went_in_and_came_out(cli: Cli, ran: Ran) -> None:
     ran()
     assert '{"plan":"OSLO"}' not in cli("runs", "show", "last").out
-    assert '{"plan":"OSLO"}' in cli("runs", "show", "last", "--io").out
+    assert '{"plan": "OSLO"}' in cli("runs", "show", "last", "--io").out
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_nothing_that_stands_in_one_piece_is_broken(
+    cli: Cli, ran: Ran, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    ran("a query of some words for a plan of as many again")
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = cli("runs", "show", "last", "--io").out
+    assert all(len(line) <= width for line in out.splitlines())
+    long_name = cli("runs", "show", "last", "--json").document["run"]["workflow_run_id"]
+    pieces = ["planner", "book", "margin", "QUERY", '"booked":', "p=0.80", "trip 1.2.0"]
+    for piece in [*pieces, *([long_name] if width >= len(long_name) + 2 else [])]:
+        assert piece in out
+    for path in ("planner", "book", "margin"):
+        assert any(line.startswith(f"  {path} ") for line in out.splitlines())
 
 
 def test_one_step_is_shown_in_full(cli: Cli, ran: Ran) -> None:
@@ -58,6 +74,34 @@ def test_a_step_that_is_not_there_gets_the_nearest(cli: Cli, ran: Ran) -> None:
     told = cli("runs", "show", "last", "--step", "planer")
     assert told.code == 2
     assert "did you mean 'planner'?" in told.err
+
+
+EACH = """
+stretto: 1
+components: components.py
+durability: step
+steps:
+  - {name: all, for_each: "input.plans", as: plan, max_parallel: 1, component: book, input_mapping: {plan: plan}}
+"""
+
+
+def test_a_map_that_failed_with_an_item_is_shown_as_failed(cli: Cli, folder: Path) -> None:
+    (folder / "each.yaml").write_text(EACH.replace("book", "planner").replace("{plan: plan}", "{query: plan}"))
+    cli("run", "each.yaml", "--input", '{"plans": ["oslo", 3]}')
+    out = cli("runs", "show", "last").out
+    assert "not ended" not in out
+    told = cli("runs", "show", "last", "--step", "all")
+    assert (told.code, told.out.splitlines()[0].startswith("all  failed ")) == (0, True)
+    assert "/query: 3 is not of type" in told.out
+
+
+def test_a_map_that_has_not_ended_names_the_steps_inside_it(cli: Cli, folder: Path) -> None:
+    (folder / "each.yaml").write_text(EACH)
+    cli("run", "each.yaml", "--input", '{"plans": ["OSLO", "DOUBT"]}')
+    told = cli("runs", "show", "last", "--step", "all")
+    assert told.code == 2
+    assert "step 'all' of run" in told.err
+    assert "did not end, so it has no record of its own; the steps inside it have: all[0], all[1]" in told.err
 
 
 def test_json_of_show_holds_writes_and_annotations(cli: Cli, ran: Ran) -> None:
@@ -269,6 +313,39 @@ def test_a_replay_takes_unchanged_steps_from_the_record(cli: Cli, ran: Ran) -> N
     run = cli("replay", run_id, "--json").document["run"]
     assert (run["status"], run["replay_of"]) == ("ok", run_id)
     assert [step.get("reused_from") for step in run["steps"]] == [run_id] * 3
+
+
+def test_a_substitute_for_a_step_that_is_not_there_is_wrong_usage_and_gets_the_nearest(cli: Cli, ran: Ran) -> None:
+    ran()
+    told = cli("replay", "last", "--output", 'planer={"plan": "X"}')
+    assert told.code == 2
+    assert "has no step 'planer'; did you mean 'planner'? it has: planner, book, margin" in told.err
+
+
+def test_a_substitute_with_a_part_of_the_output_shows_the_whole(cli: Cli, folder: Path) -> None:
+    (folder / "components.py").write_text(TWO_FIELDS)
+    (folder / "two.yaml").write_text("steps: [{name: plan, component: plan}]")
+    cli("run", "two.yaml")
+    told = cli("replay", "last", "--workflow", "two.yaml", "--output", 'plan={"system": "refunds"}')
+    assert told.code == 2
+    assert '"confidence" is a required property' in told.err
+    assert '\n  try: {"system":"refunds","confidence":0.5}\n' in told.err
+    wrong = cli("replay", "last", "--workflow", "two.yaml", "--output", 'plan={"system": 3}')
+    assert "try:" not in wrong.err
+
+
+TWO_FIELDS = """
+from typing import TypedDict
+from stretto import component
+
+class Plan(TypedDict):
+    system: str
+    confidence: float
+
+@component(effects="pure")
+def plan() -> Plan:
+    return {"system": "orders", "confidence": 0.5}
+"""
 
 
 def test_a_replay_never_writes(cli: Cli, ran: Ran) -> None:

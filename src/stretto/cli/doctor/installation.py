@@ -17,14 +17,18 @@ NEWEST_PYTHON: Final = (3, 13)
 _REQUIREMENT: Final = re.compile(r"^([A-Za-z0-9._-]+)(?:\[([^]]*)\])?.*?;\s*extra == ['\"]([^'\"]+)['\"]")
 """A requirement of an extra, as package metadata write it: name, its own extras, which extra."""
 
-_NOT_FOR_USERS: Final = frozenset({"all", "dev"})
+USED: Final = ("mcp", "examples")
+"""Extras that something here needs, as MissingExtraError names them (a test compares). The others hold their names and
+versions for what comes later; to install one today would be for nothing."""
 
 
 def examine_installation() -> Iterator[Finding]:
-    """Python, stretto, and each extra with the command that installs it."""
+    """Python, stretto, and each extra that something here needs, with the command that installs it."""
     yield _python()
     yield Finding(name="stretto", state=State.WELL, text=__version__)
-    for extra, packages in _extras().items():
+    brought = _extras()
+    for extra in USED:
+        packages = brought.get(extra, [])
         missing = [package for package in packages if not _installed(package)]
         if missing:
             yield Finding(
@@ -61,7 +65,7 @@ def _extras() -> dict[str, list[str]]:
             inner.setdefault(extra, []).extend(part.strip() for part in nested.split(","))
         else:
             own.setdefault(extra, []).append(name)
-    names = [name for name in dict.fromkeys([*own, *inner]) if name not in _NOT_FOR_USERS]
+    names = dict.fromkeys([*own, *inner])
     return {name: [p for part in (name, *inner.get(name, ())) for p in own.get(part, ())] for name in names}
 
 

@@ -8,7 +8,8 @@ import typer
 from rich.text import Text
 
 from stretto.cli.compiled import compiled
-from stretto.cli.diagram import ASCII, UNICODE, boxes_of, draw
+from stretto.cli.diagram import boxes_of
+from stretto.cli.drawing import ASCII, UNICODE, Box, draw
 from stretto.cli.help import VerbCommand
 from stretto.cli.new.scaffold import FILES, example_request, write_scaffold
 from stretto.cli.new.whiteboard import Question, Whiteboard, read_answers
@@ -52,13 +53,14 @@ def new(
     given = {"planner": planner, "systems": systems, "memory": memory, "measures": measures}
     board = read_answers(lambda question: _answer(question, given[question.name], ask=not yes))
     _write(folder, board)
-    drawing = _drawing(folder)
+    boxes = _boxes(folder)
+    kept = draw(boxes, UNICODE).plain
     with (folder / "README.md").open("a") as readme:
-        readme.write(f"\n```text\n{drawing[True].plain}```\n")
+        readme.write(f"\n```text\n{kept}```\n")
     if as_json:
-        print_json({"folder": str(folder), "files": list(FILES), "drawing": drawing[True].plain})
+        print_json({"folder": str(folder), "files": list(FILES), "drawing": kept})
         return
-    show(drawing[is_unicode(results())])
+    show(draw(boxes, UNICODE if is_unicode(results()) else ASCII, results().width))
     show(Text.assemble((f"{folder}/", "bold"), f" holds {', '.join(FILES)}\n"))
     show(Text("type next:", "dim"))
     train = "stretto train workflow.yaml --tasks tasks.jsonl --set updates=30"
@@ -96,12 +98,10 @@ def _write(folder: Path, board: Whiteboard) -> None:
         raise UsageError(f"{error.filename or folder} cannot be written: {error.strerror}") from error
 
 
-def _drawing(folder: Path) -> dict[bool, Text]:
-    """The workflow as it was written, read back and drawn: in ASCII, and in Unicode."""
+def _boxes(folder: Path) -> list[Box]:
+    """The workflow as it was written, read back."""
     file = folder / "workflow.yaml"
-    spec = load_workflow(file)
-    boxes = boxes_of(spec, compiled(file))
-    return {False: draw(boxes, ASCII), True: draw(boxes, UNICODE)}
+    return boxes_of(load_workflow(file), compiled(file))
 
 
 def _run_command(board: Whiteboard) -> str:

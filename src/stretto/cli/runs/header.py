@@ -1,6 +1,7 @@
 """What stands above a run: identity, outcome, pins, reward."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -13,24 +14,31 @@ from stretto.spec.source import printable
 from stretto.types.learning import Reward
 from stretto.types.messages import Usage
 
+_LONG_NAME: Final = "workflow_run_id"
 
-def header(run: Run) -> RenderableType:
-    """Identity and outcome on the first line, the rest as a table."""
+
+def header(run: Run, width: int) -> RenderableType:
+    """Identity and outcome on the first line, the rest as a table; the long name on a line of its own where that is
+    what it takes to keep it whole."""
     first = Text.assemble(("run ", "dim"), (run.id, "bold"), "  ").append_text(status_text(run.status, run.reason))
     if run.status is not None:
         first.append(f" in {ms_text(run.duration_ms)}")
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
+    parts: list[RenderableType] = [first]
     for name, value in _facts(run):
-        table.add_row(name, value)
-    return Group(first, Padding(table, (0, 0, 0, 2), expand=False))
+        if name == _LONG_NAME and len(name) + len(value) + 4 > width:  # two before, two between
+            parts.append(Padding(Text(str(value), overflow="fold"), (0, 0, 0, 2), expand=False))
+        else:
+            table.add_row(name, value)
+    return Group(*parts, Padding(table, (0, 0, 0, 2), expand=False))
 
 
 def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
     manifest = run.manifest
     yield "workflow", Text.assemble((manifest.workflow, "bold"), f" {manifest.version}")
-    yield "workflow_run_id", run.workflow_run_id
+    yield _LONG_NAME, run.workflow_run_id
     yield "started", time_text(run.started_at_ns)
     yield "pinned to", ", ".join(f"{name} {pinned_text(pin)}" for name, pin in sorted(manifest.components.items()))
     if run.labels:

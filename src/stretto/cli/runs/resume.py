@@ -2,7 +2,6 @@
 
 import getpass
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
 from stretto.cli.opened import find_run
-from stretto.cli.options import AsJson, RunRef, StorePath, WorkflowOption
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, RunRef, StorePath, WorkflowOption
 from stretto.cli.terminal import note
 from stretto.cli.values import read_object
 from stretto.record.model import Run
@@ -26,7 +25,7 @@ app = typer.Typer(add_completion=False)
 @app.command(cls=VerbCommand)
 def resume(
     run: RunRef,
-    workflow: WorkflowOption = Path("workflow.yaml"),
+    workflow: WorkflowOption = DEFAULT_WORKFLOW,
     happened: Annotated[
         str | None,
         typer.Option(

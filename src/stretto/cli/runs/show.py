@@ -11,15 +11,14 @@ from stretto.cli.errors import printable_lines
 from stretto.cli.help import VerbCommand
 from stretto.cli.opened import find_run, opened
 from stretto.cli.options import AsJson, RunRef, StorePath
+from stretto.cli.recorded_step import recorded_step
 from stretto.cli.run_document import whole_document
 from stretto.cli.runs.afterwards import annotations_table, effects_table
 from stretto.cli.runs.header import header
 from stretto.cli.runs.step_view import io_view, step_view
 from stretto.cli.terminal import print_json_bytes, results, show
 from stretto.cli.timeline import legend, timeline
-from stretto.record.model import ErrorInfo, Run, StepRecord
-from stretto.spec.suggest import nearest
-from stretto.types.errors import UsageError
+from stretto.record.model import ErrorInfo, Run
 
 app = typer.Typer(add_completion=False)
 
@@ -42,10 +41,10 @@ def show_run(
             print_json_bytes(whole_document(found, effects, annotations, kept.path))
             return
     if step is not None:
-        show(step_view(_step(found, step)))
+        show(step_view(recorded_step(found, step)))
         return
     console = results()
-    parts: list[RenderableType] = [header(found), *_timeline(found, console)]
+    parts: list[RenderableType] = [header(found, console.width), *_timeline(found, console)]
     if found.error is not None:
         parts.append(_titled("error", _error(found.error)))
     if effects:
@@ -55,18 +54,6 @@ def show_run(
     if io:
         parts.append(_titled("inputs and outputs", io_view(found, console.width)))
     show(Group(*parts))
-
-
-def _step(run: Run, path: str) -> StepRecord:
-    found = next((step for step in run.steps if step.path == path), None)
-    if found is None:
-        paths = [str(step.path) for step in run.steps]
-        guess = nearest(path, paths)
-        raise UsageError(
-            f"run {run.id} has no step '{path}'; "
-            + (f"did you mean '{guess}'?" if guess else f"it has: {', '.join(paths)}")
-        )
-    return found
 
 
 def _timeline(run: Run, console: Console) -> list[RenderableType]:

@@ -1,5 +1,6 @@
 """What went into a step and came out: of all steps cut short, of one in full."""
 
+import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -76,9 +77,9 @@ def _json(raw: msgspec.Raw) -> Text:
 def _short(raw: msgspec.Raw, room: int) -> Text:
     if raw == NULL:
         return Text("nothing", "dim")
-    text = bytes(raw).decode()
-    size = f"  {bytes_text(len(bytes(raw)))}" if len(text) > room else ""
-    return Text(cut(printable(text), room)).append(size, "dim")
+    text = json.dumps(orjson.loads(memoryview(raw)), ensure_ascii=False)  # with spaces, at which lines may be broken
+    size = f"{bytes_text(len(bytes(raw)))}  " if len(text) > room else ""
+    return Text.assemble((size, "dim"), cut(printable(text), room))
 
 
 def _attempt(number: int, attempt: Attempt) -> Text:
