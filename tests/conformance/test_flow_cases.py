@@ -1,4 +1,5 @@
-"""Runs the data cases of `flow/`: what the compiler finds, and what a run says of bad input and bad components."""
+"""Runs the data cases of `flow/`: what the compiler finds, what a run says of bad input and bad components, and what
+a replay marks as simulated."""
 
 import shutil
 from pathlib import Path
@@ -67,3 +68,15 @@ def test_a_run_says_what_the_case_expects(case: dict[str, Any], tmp_path: Path) 
     assert [part for part in expect.get("error", []) if part not in message] == [], message
     if "output" in expect:
         assert decoded(run.output) == expect["output"]
+
+
+@pytest.mark.parametrize("case", _cases("replay.yaml"))
+async def test_a_replay_marks_what_the_case_expects_and_nothing_else(case: dict[str, Any], tmp_path: Path) -> None:
+    expect = case["expect"]
+    async with _load(case, tmp_path) as workflow:
+        run = await workflow.run(case["input"])
+        again = await workflow.replay(run, outputs=case["outputs"])
+    assert run.status == expect.get("recorded", "ok"), run.error
+    assert again.status == expect.get("status", "ok"), again.error
+    assert sorted(step.path for step in again.steps if step.simulated) == sorted(expect["simulated"])
+    assert not any(step.simulated for step in run.steps)

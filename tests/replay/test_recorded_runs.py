@@ -1,6 +1,6 @@
 """Runs that released versions wrote are read, kept and replayed as if this version had written them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,30 +81,14 @@ async def test_a_replay_takes_every_answer_from_the_record(
     _assert_nothing_was_written(again, workflow.store)
 
 
-MARKED_TOO_LITTLE = {
-    "condition-no branch is taken": "a step that is skipped by a changed value does not pass the mark on",
-    "for_each-one item": "a map does not pass the mark on, and shares it among its items",
-    "item_error-the item that failed": "a map does not pass the mark on",
-    "item_error-an item beside the one that failed": "a map does not pass the mark on",
-    "sub_workflow-the step before the inner workflow": "the mark does not reach into a sub-workflow",
-}
-"""Changes after which the engine does not yet mark every step downstream, and why."""
+CHANGES = [
+    pytest.param(folder, change, id=f"{folder.parent.name}-{folder.name}-{change.name}")
+    for folder in FOLDERS
+    for change in read_case(folder).changes
+]
 
 
-def _changes(*, failing: Mapping[str, str]) -> list[object]:
-    return [
-        pytest.param(folder, change, id=f"{folder.parent.name}-{name}", marks=_mark(failing.get(name)))
-        for folder in FOLDERS
-        for change in read_case(folder).changes
-        for name in [f"{folder.name}-{change.name}"]
-    ]
-
-
-def _mark(reason: str | None) -> tuple[pytest.MarkDecorator, ...]:
-    return () if reason is None else (pytest.mark.xfail(reason=reason),)
-
-
-@pytest.mark.parametrize(("folder", "change"), _changes(failing={}), indirect=["folder"])
+@pytest.mark.parametrize(("folder", "change"), CHANGES, indirect=["folder"])
 async def test_a_replay_under_a_change_makes_again_what_is_downstream_and_nothing_else(
     change: Change, recorded: Run, workflow: stretto.Workflow
 ) -> None:
@@ -115,7 +99,7 @@ async def test_a_replay_under_a_change_makes_again_what_is_downstream_and_nothin
     _assert_nothing_was_written(again, workflow.store)
 
 
-@pytest.mark.parametrize(("folder", "change"), _changes(failing=MARKED_TOO_LITTLE), indirect=["folder"])
+@pytest.mark.parametrize(("folder", "change"), CHANGES, indirect=["folder"])
 async def test_a_replay_under_a_change_marks_what_is_downstream_as_simulated_and_nothing_else(
     change: Change, recorded: Run, workflow: stretto.Workflow
 ) -> None:

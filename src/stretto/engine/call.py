@@ -7,8 +7,6 @@ when it cannot end in time; the fallback may use the reserve, an ordinary attemp
 """
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
 
 import msgspec
 import orjson
@@ -53,20 +51,20 @@ class StepCall:
         "_op",
         "_path",
         "_response",
-        "_simulated",
         "_started",
         "_state",
+        "simulated",
     )
 
     def __init__(
-        self, state: RunState, op: CallOp, data: JsonObject, path: StepPath, lane: Lane, *, simulated: bool = False
+        self, state: RunState, op: CallOp, data: JsonObject, path: StepPath, lane: Lane, simulated: bool = False
     ) -> None:
         self._state = state
         self._op = op
         self._data = data
         self._path = path
         self._lane = lane
-        self._simulated = simulated or (bool(state.tainted) and not state.tainted.isdisjoint(op.reads))
+        self.simulated = simulated  # and what becomes so while it is made
         self._started = state.now()
         self._attempts: list[Attempt] | None = None
         self._response: Response | None = None
@@ -143,7 +141,7 @@ class StepCall:
             return self._made_already()
         substitute = history.outputs.get(self._path)
         if substitute is not None:
-            self._simulated = True
+            self.simulated = True
             return self._succeed(substitute, self._held_to_schema(substitute), self._started)
         if self._effect is not Effect.WRITE:
             return self._take(history.recorded(self._path, self._name, self._encoded))
@@ -164,23 +162,21 @@ class StepCall:
     def _take(self, step: StepRecord | None) -> JsonObject | None:
         """Let a recorded step stand in a replay."""
         if step is None:
-            if self._name in self._state.stood_in:
-                self._simulated = True
+            self.simulated = self.simulated or self._name in self._state.stood_in
             return None
         state = self._state
+        self.simulated = self.simulated or step.simulated
         state.rewards.extend(step.rewards)
         now = state.ms(state.now())
         state.keep(
             msgspec.structs.replace(
                 step,
                 reused_from=step.reused_from or state.run.replay_of,
-                simulated=step.simulated or self._simulated,
+                simulated=self.simulated,
                 started_ms=now,
                 ended_ms=now,
             )
         )
-        if step.simulated or self._simulated:
-            state.tainted.add(self._op.slot)
         output: JsonObject = decoded(step.output)
         return output
 
@@ -195,9 +191,8 @@ class StepCall:
             return taken
         if not history.dry_run:
             raise history.refuse_write(self._path)
-        self._simulated = True
+        self.simulated = True
         self._keep(StepStatus.SKIPPED, b"null", evidence={"dry_run": True})
-        state.tainted.add(self._op.slot)
         return {}
 
     # attempt
@@ -267,9 +262,13 @@ class StepCall:
         caller = NestedCaller(state, lane, self._path, self._call_inside) if op.calls_others else None
         return Call(info, self._path, number, self._action, self._effect, deadline, lane.budget, caller)
 
-    def _call_inside(self, op: CallOp, data: JsonObject, path: StepPath, lane: Lane) -> Coroutine[Any, Any, JsonObject]:
+    async def _call_inside(self, op: CallOp, data: JsonObject, path: StepPath, lane: Lane) -> JsonObject:
         """A call that belongs to this one: its fallback's, or one that its component makes."""
-        return StepCall(self._state, op, data, path, lane, simulated=self._simulated).run()
+        call = StepCall(self._state, op, data, path, lane, self.simulated)
+        try:
+            return await call.run()
+        finally:
+            self.simulated = self.simulated or call.simulated
 
     def _taken(self, response: Response) -> tuple[bytes, JsonObject]:
         """What a response stands for, held to its schema."""
@@ -360,8 +359,6 @@ class StepCall:
             state.tokens_in += response.usage.input_tokens
             state.tokens_out += response.usage.output_tokens
             state.cost += response.usage.cost
-        if self._simulated:
-            state.tainted.add(self._op.slot)
         return output
 
     def _last_attempt(self, began: float) -> Attempt:
@@ -410,7 +407,7 @@ class StepCall:
             status = RunStatus.PARKED
         elif reason is Reason.BUDGET and self._out_of_time():
             status = RunStatus.EXPIRED
-        return StepFailed(error_info(error, self._path), reason, status)
+        return StepFailed(error_info(error, self._path), reason, status, simulated=self.simulated)
 
     def _out_of_time(self) -> bool:
         within = self._lane.budget.work_deadline
@@ -440,7 +437,7 @@ class StepCall:
             ended_ms=milliseconds(ended - zero),
             input=msgspec.Raw(self._encoded),
             output=msgspec.Raw(encoded),
-            simulated=self._simulated,
+            simulated=self.simulated,
         )
         if began is not None:
             record.service_ms = milliseconds(ended - began)

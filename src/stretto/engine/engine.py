@@ -19,6 +19,7 @@ from stretto.engine.request import RunRequest, request_of
 from stretto.engine.sessions import Sessions
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.substitutes import hold_to_use, read_substitutes
+from stretto.engine.taint import taint_of
 from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Plan
 from stretto.record.canonical import canonical, snapshot
 from stretto.record.model import NULL, ErrorInfo, Run, RunBudget, decoded
@@ -178,8 +179,6 @@ class Engine:
             sessions=Sessions(info),
             history=history,
         )
-        if history is not None and history.mode is Mode.REPLAY and bytes(run.input) != bytes(history.run.input):
-            state.tainted.add(INPUT)
         lane = Lane(watch.alarm(), Budget.start(request.budget or plan.budget, began))
         if history is not None and history.mode is Mode.RESUME:
             carry_on(state, history, lane.budget)
@@ -207,7 +206,8 @@ class Engine:
             frame[RUN] = _run_root(run)
         try:
             frame[MEMORY] = await _read_memory(state, request.memory, lane)
-            await run_block(state, plan.body, frame, "", lane)
+            taint = None if state.history is None else taint_of(state.history, run)
+            await run_block(state, plan.body, frame, "", lane, taint)
             if state.history is not None and state.history.outputs:
                 _hold_to_use(state, state.history)
             _read_output(state, frame)

@@ -27,11 +27,14 @@ def milliseconds(seconds: float) -> float:
 class StepFailed(Exception):  # noqa: N818  # control flow inside the engine, never raised out of it
     """A step failed for good; unwinds to the nearest map that tolerates it, or to the run."""
 
-    def __init__(self, error: ErrorInfo, reason: Reason, status: RunStatus = RunStatus.FAILED) -> None:
+    def __init__(
+        self, error: ErrorInfo, reason: Reason, status: RunStatus = RunStatus.FAILED, *, simulated: bool = False
+    ) -> None:
         super().__init__(error.message)
         self.error = error
         self.reason = reason
         self.status = status
+        self.simulated = simulated
 
 
 class Lane(msgspec.Struct):
@@ -64,8 +67,6 @@ class RunState(msgspec.Struct, kw_only=True):
     rewards: list[Reward] = msgspec.field(default_factory=list)
     receipts: dict[StepPath, EffectRecord] = msgspec.field(default_factory=dict)
     """Writes of this run so far, so that a repeated path is never written twice."""
-    tainted: set[int] = msgspec.field(default_factory=set)
-    """Slots whose value stands downstream of a substitute."""
     stood_in: set[str] = msgspec.field(default_factory=set)
     """Components for whose writes a replay used the record: what they are asked live afterwards is simulated."""
     tokens_in: int = 0

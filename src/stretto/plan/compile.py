@@ -13,7 +13,7 @@ import msgspec
 from stretto.plan.calls import Calls
 from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
-from stretto.plan.fields import Reader, compile_mapping
+from stretto.plan.fields import Mapped, Read, Reader, compile_mapping
 from stretto.plan.finding import Finder, SubWorkflows
 from stretto.plan.flow import Writers, block_of, declared_order, may_write
 from stretto.plan.model import (
@@ -116,7 +116,7 @@ class _Compiler:
             dict(_steps_inside(spec.steps, "steps")),
         )
         body = self._block(spec.steps, names)
-        output, output_type = self._output(names, output_schema)
+        output = self._output(names, output_schema)
         if contract is not None:
             self._check_reward(contract.reward)
             self._check_promises(contract)
@@ -134,8 +134,9 @@ class _Compiler:
             input_check=None if input_schema is None else Check(input_schema),
             input_schema=input_schema or ANY_OBJECT,
             output_check=None if output_schema is None else Check(output_schema),
-            output=output,
-            output_type=output_type,
+            output=output.getters,
+            output_reads=output.slots,
+            output_type=output.type if output_schema is None else from_schema(output_schema),
             budget=spec.budget,
             durability=spec.durability,
             nested=self._nested(),
@@ -246,7 +247,7 @@ class _Compiler:
         if op is None or guard is None:
             return op
         source = "" if step.condition is None else step.condition.value
-        return replace(op, guard=guard.get, guard_source=source, reads=op.reads | guard.slots)
+        return replace(op, guard=guard.get, guard_source=source, guard_reads=guard.slots, reads=op.reads | guard.slots)
 
     def _refuse_without_call(self, step: StepSpec) -> None:
         """Report keys that act on a step's own call where it makes none."""
@@ -321,6 +322,7 @@ class _Compiler:
             slot=slot,
             over=over.get,
             over_source=each.over.value,
+            over_reads=over.slots,
             item_slot=item_slot,
             index_slot=index_slot,
             body=body,
@@ -364,12 +366,7 @@ class _Compiler:
         until_reads = frozenset() if until is None else until.slots
         self._reads |= until_reads | reads
         carries = tuple(
-            Carry(
-                name=name,
-                slot=carried.names[name],
-                start=start.get,
-                next=_first_written(carried.writers.get(name, ())),
-            )
+            _carry(name, carried.names[name], start, carried.writers.get(name, ()))
             for name, start in starts.items()
             if start is not None
         )
@@ -381,6 +378,7 @@ class _Compiler:
             round_slot=round_slot,
             until=None if until is None else until.get,
             until_source="" if repeat.until is None else repeat.until.value,
+            until_reads=until_reads,
             max_rounds=repeat.max_rounds,
             results=tuple((op.name, op.slot) for op in body.ops),
             reads=reads | frozenset(s for s in until_reads if s < first_own) | _outer_reads(body, first_own),
@@ -389,7 +387,7 @@ class _Compiler:
 
     # the workflow's ends
 
-    def _output(self, names: Names, schema: Schema | None) -> tuple[tuple[tuple[str, Getter], ...], ValueType]:
+    def _output(self, names: Names, schema: Schema | None) -> Mapped:
         """The workflow's output: as mapped, or every step's output under its name."""
         spec = self._spec
         mappings = spec.output
@@ -401,7 +399,7 @@ class _Compiler:
         whose = f"the output of workflow '{spec.name}'"
         mapped = compile_mapping(self._reader, mappings, names, schema, at_end, whose, after_steps=True)
         self._reads |= mapped.slots
-        return mapped.getters, mapped.type if schema is None else from_schema(schema)
+        return mapped
 
     def _check_reward(self, weights: Sequence[RewardSpec]) -> None:
         """Hold the contract's terms against what the reward steps say that they give; some do not say."""
@@ -543,12 +541,14 @@ def _outer_reads(body: Block, first_own: int) -> frozenset[int]:
     return frozenset(slot for op in body.ops for slot in op.reads if slot < first_own)
 
 
-def _first_written(writers: Sequence[Binding]) -> Getter | None:
+def _carry(name: str, slot: int, start: Read, writers: Sequence[Binding]) -> Carry:
+    carry = Carry(name=name, slot=slot, start=start.get, next=None, start_reads=start.slots)
     if not writers:
-        return None
+        return carry
     names = Names()
     names.bind(("carry",), writers)
-    return names.lookup(("carry",)).get
+    written = names.lookup(("carry",))
+    return replace(carry, next=written.get, next_reads=written.slots)
 
 
 def _slot_getter(slot: int) -> Getter:

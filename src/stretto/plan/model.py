@@ -65,6 +65,7 @@ class Op:
     guard: Getter | None = None
     """Condition; the step is skipped unless it reads true."""
     guard_source: str = ""
+    guard_reads: frozenset[int] = frozenset()
     reads: frozenset[int] = frozenset()
     """Every slot it reads, guard included."""
     share: float | None = None
@@ -114,6 +115,7 @@ class MapOp(Op):
 
     over: Getter
     over_source: str
+    over_reads: frozenset[int] = frozenset()
     item_slot: int
     index_slot: int
     body: "Block"
@@ -133,6 +135,8 @@ class Carry:
     """Its value before round 1, read outside the loop."""
     next: Getter | None
     """Its value for the next round, read from this round's frame; None when no step writes it."""
+    start_reads: frozenset[int] = frozenset()
+    next_reads: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +148,7 @@ class LoopOp(Op):
     round_slot: int
     until: Getter | None
     until_source: str
+    until_reads: frozenset[int] = frozenset()
     max_rounds: int
     results: tuple[tuple[str, int], ...]
     """Name and slot of each body step: what ``steps.<loop>.last`` holds."""
@@ -203,6 +208,7 @@ class Plan:
     output_check: Check | None
     output: tuple[tuple[str, Getter], ...]
     """Output field → where it is read."""
+    output_reads: frozenset[int] = frozenset()
     input_schema: Schema = field(default_factory=lambda: ANY_OBJECT)
     output_type: ValueType = DYN
     budget: BudgetSpec = field(default_factory=BudgetSpec)

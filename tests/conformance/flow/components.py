@@ -56,6 +56,16 @@ async def crash(n: int) -> Number:
     raise RuntimeError(f"no luck with {n}")
 
 
+@stretto.component
+async def list_of(one: Any, two: Any = None) -> dict[str, Any]:
+    return {"all": [one, two]}
+
+
+@stretto.component
+async def asks_crash(n: int, context: stretto.Context) -> dict[str, Any]:
+    return dict(await context.call("crash", n=n))
+
+
 class Mute(Exception):
     """Cannot say what is wrong."""
 
