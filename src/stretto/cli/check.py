@@ -8,7 +8,6 @@ import msgspec
 import typer
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from stretto.cli.compiled import compiled
@@ -17,7 +16,8 @@ from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, WorkflowFile
 from stretto.cli.plan_lines import StepLine, effects_of, limits_of, step_lines
-from stretto.cli.terminal import note, notes, print_json, show
+from stretto.cli.rows import labelled, one_piece
+from stretto.cli.terminal import note, notes, print_json, results, show
 from stretto.cli.words import EFFECT_STYLES, count_text
 from stretto.plan.model import Note, Plan
 from stretto.spec.codes import SpecCode
@@ -57,7 +57,7 @@ def check(
     if as_json:
         print_json(_document(plan, file, said))
     else:
-        show(_report(plan, file, said, verbose=verbose))
+        show(_report(plan, file, said, results().width, verbose=verbose))
     return Exit.OK
 
 
@@ -80,13 +80,13 @@ def _document(plan: Plan, file: Path, said: list[Note]) -> Any:
     }
 
 
-def _report(plan: Plan, file: Path, said: list[Note], *, verbose: bool) -> RenderableType:
-    lines = step_lines(plan)
+def _report(plan: Plan, file: Path, said: list[Note], width: int, *, verbose: bool) -> RenderableType:
+    lines, width = step_lines(plan), width - 2  # of indent
     parts: list[RenderableType] = [
         Text.assemble((plan.name, "bold"), f" {plan.version}  ", (str(file), "dim")),
         Text("  " + " · ".join(limits_of(plan)), "dim"),
-        _titled("steps", _steps(lines, verbose=verbose)),
-        _titled("components", _components(plan, verbose=verbose)),
+        _titled("steps", _steps(lines, width, verbose=verbose)),
+        _titled("components", _components(plan, width, verbose=verbose)),
     ]
     if any(line.together for line in lines):
         parts.insert(3, Text("  Steps with the same number run at the same time.", "dim"))
@@ -102,29 +102,27 @@ def _titled(title: str, body: RenderableType) -> RenderableType:
     return Group("", Text(title, "bold"), Padding(body, (0, 0, 0, 2), expand=False))
 
 
-def _steps(lines: list[StepLine], *, verbose: bool) -> Table:
-    table = Table.grid(padding=(0, 2))
-    for line in lines:
-        order = Text(f"{'  ' * line.depth}{line.order}", "bold" if line.together else "dim")
-        effect = Text(str(line.effect or ""), EFFECT_STYLES[line.effect] if line.effect else "")
+def _steps(lines: list[StepLine], width: int, *, verbose: bool) -> RenderableType:
+    orders = [f"{'  ' * line.depth}{line.order}" for line in lines]
+    longest = max(map(len, orders))
+    rows = []
+    for line, order in zip(lines, orders, strict=True):
+        number = Text(order.ljust(longest + 2), "bold" if line.together else "dim")
         rules = [*line.rules, *([f"after {', '.join(line.after)}"] if verbose and line.after else [])]
-        cells = (order, Text(line.name, "bold"), line.calls, effect)
-        table.add_row(
-            *cells, *([Text(", ".join(rules))] if rules else [])
-        )  # an empty last column takes from the others
-    return table
+        effect = Text(str(line.effect or ""), EFFECT_STYLES[line.effect] if line.effect else "")
+        rows.append((number.append(line.name, "not dim bold"), (Text(line.calls), effect, Text(", ".join(rules)))))
+    return labelled(rows, width)
 
 
-def _components(plan: Plan, *, verbose: bool) -> Table:
-    table = Table.grid(padding=(0, 2))
+def _components(plan: Plan, width: int, *, verbose: bool) -> RenderableType:
+    rows = []
     for name, component in plan.components.items():
         card = component.card
         effects = Text(effects_of(card, most=1000 if verbose else 3))
-        table.add_row(
-            Text(name, "bold"), card.version, card.kind, effects, Text(", ".join(_traits(card)), "dim"),
-            Text(card.digest[:SHORT_DIGEST_HEX], "dim"),
-        )  # fmt: skip
-    return table
+        traits = one_piece(", ".join(_traits(card)), "dim")
+        told = (Text(card.version), Text(card.kind), effects, traits, Text(card.digest[:SHORT_DIGEST_HEX], "dim"))
+        rows.append((Text(name, "bold"), told))
+    return labelled(rows, width)
 
 
 def _traits(card: Card) -> Iterator[str]:

@@ -1,15 +1,16 @@
 """A run on a time line: one bar a step, waiting and working told apart."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from stretto.cli.rows import BETWEEN, longest_word
 from stretto.cli.step_tree import StepNode, step_tree, walk
 from stretto.cli.terminal import is_unicode
 from stretto.cli.words import EFFECT_STYLES, STATUS_STYLES, ms_text, status_text
@@ -18,7 +19,6 @@ from stretto.types.enums import StepStatus
 
 WIDEST_BAR: Final = 72
 NARROWEST_BAR: Final = 12
-_WIDEST_LABEL: Final = 32
 _WIDEST_NOTES: Final = 44
 
 
@@ -39,29 +39,63 @@ UNICODE: Final = Glyphs(work="█", queue="░", failed="▒", pause="·", span=
 ASCII: Final = Glyphs(work="#", queue=".", failed="x", pause=" ", span="-")
 
 
-def timeline(run: Run, console: Console) -> Table:
-    """Every step as a row: its place, its bar, how long it took, how it ended, what it did."""
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What stands in a step's row, besides its bar."""
+
+    node: StepNode
+    label: Text
+    time: str
+    status: Text
+    notes: Text
+
+
+def timeline(run: Run, console: Console) -> RenderableType:
+    """Every step as a row: its place, its bar, how long it took, how it ended, what it did.
+
+    Where names and notes leave no room for a bar beside them, they stand above it.
+    """
     nodes = list(walk(step_tree(run.steps)))
-    labels = _labels(nodes)
-    notes = [_notes(node.record) for node, _ in nodes]
-    statuses = [_status(node.record) for node, _ in nodes]
-    times = [ms_text(node.ended_ms - node.started_ms) for node, _ in nodes]
-    taken = [min(max(map(len, labels), default=0), _WIDEST_LABEL), _longest(times), _longest(statuses)]
-    room = console.width - sum(taken) - min(_longest(notes), _WIDEST_NOTES) - 10  # two spaces between columns, indent
-    width = max(NARROWEST_BAR, min(WIDEST_BAR, room))
-    glyphs = UNICODE if is_unicode(console) else ASCII
+    rows = [
+        _Row(node, label, ms_text(node.ended_ms - node.started_ms), _status(node.record), _notes(node.record))
+        for (node, _), label in zip(nodes, _labels(nodes), strict=True)
+    ]
     total = max([run.duration_ms, *(node.ended_ms for node, _ in nodes)]) or 1.0
-    table = Table.grid(padding=(0, 2))
-    table.add_column(max_width=_WIDEST_LABEL, overflow="fold")
-    table.add_column(width=width, no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    end = ms_text(total)
-    table.add_row("", Text("0".ljust(width - len(end)) + end, "dim"))
-    for (node, _), label, time, status, note in zip(nodes, labels, times, statuses, notes, strict=True):
-        table.add_row(label, bar(node, total, width, glyphs), Text(time, "dim"), status, note)
+    glyphs = UNICODE if is_unicode(console) else ASCII
+    figures = _longest([row.time for row in rows]) + _longest([row.status for row in rows]) + 2 * BETWEEN
+    labels, notes = _longest([row.label for row in rows]), [row.notes for row in rows]
+    beside = console.width - figures - labels - 2 * BETWEEN
+    if beside - NARROWEST_BAR >= max(map(longest_word, notes)):
+        width = max(NARROWEST_BAR, min(WIDEST_BAR, beside - min(_longest(notes), _WIDEST_NOTES) - BETWEEN))
+        return _beside(rows, total, width, glyphs)
+    return _above(rows, total, max(NARROWEST_BAR, min(WIDEST_BAR, console.width - figures - BETWEEN)), glyphs)
+
+
+def _beside(rows: Sequence[_Row], total_ms: float, width: int, glyphs: Glyphs) -> Table:
+    table = Table.grid(padding=(0, BETWEEN))
+    for right in (False, False, True, False):
+        table.add_column(justify="right" if right else "left", no_wrap=True)
+    table.add_column()
+    table.add_row("", _scale(total_ms, width))
+    for row in rows:
+        drawn = bar(row.node, total_ms, width, glyphs)
+        table.add_row(row.label, drawn, Text(row.time, "dim"), row.status, row.notes)
     return table
+
+
+def _above(rows: Sequence[_Row], total_ms: float, width: int, glyphs: Glyphs) -> Group:
+    longest = _longest([row.time for row in rows])
+    parts = [_scale(total_ms, width)]
+    for row in rows:
+        parts.append(Text("  ").join(each for each in (row.label, row.notes) if each.plain))
+        figures = Text.assemble(f"  {row.time:>{longest}}  ", row.status)
+        parts.append(Text.assemble(bar(row.node, total_ms, width, glyphs), figures))
+    return Group(*parts)
+
+
+def _scale(total_ms: float, width: int) -> Text:
+    end = ms_text(total_ms)
+    return Text("0".ljust(width - len(end)) + end, "dim")
 
 
 def legend(run: Run, console: Console) -> Text:

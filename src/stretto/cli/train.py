@@ -130,7 +130,7 @@ class _Training:
             f"update {report.update:>3} of {self._options.updates}  reward {report.reward_mean:7.4f}  "
             f"entropy {report.entropy:6.4f}  KL to the start {report.kl_start:6.4f}  {count_text(report.runs, 'run')}, "
             f"{count_text(report.decisions, 'decision')}{f'  left out: {left_out}' if left_out else ''}",
-            soft_wrap=True,
+            soft_wrap=not self._bar.console.is_terminal,
         )
 
 

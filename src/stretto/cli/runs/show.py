@@ -44,15 +44,16 @@ def show_run(
         show(step_view(recorded_step(found, step)))
         return
     console = results()
+    room = console.width - 2  # of indent
     parts: list[RenderableType] = [header(found, console.width), *_timeline(found, console)]
     if found.error is not None:
         parts.append(_titled("error", _error(found.error)))
     if effects:
-        parts.append(_titled("writes", effects_table(effects, found)))
+        parts.append(_titled("writes", effects_table(effects, found, room)))
     if annotations:
-        parts.append(_titled("known later", annotations_table(annotations)))
+        parts.append(_titled("known later", annotations_table(annotations, room)))
     if io:
-        parts.append(_titled("inputs and outputs", io_view(found, console.width)))
+        parts.append(_titled("inputs and outputs", io_view(found, room)))
     show(Group(*parts))
 
 

@@ -8,10 +8,10 @@ import msgspec
 import orjson
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from stretto.cli.errors import printable_lines
+from stretto.cli.rows import labelled
 from stretto.cli.runs.afterwards import cut
 from stretto.cli.words import bytes_text, ms_text, number_text, status_text
 from stretto.record.model import NULL, Attempt, Run, StepRecord
@@ -24,16 +24,12 @@ _LINES: Final = 3
 
 def io_view(run: Run, width: int) -> RenderableType:
     """The run's and each step's input and output, a few lines each."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
-    rows = [("run", run.input, run.output), *((step.path, step.input, step.output) for step in run.steps)]
     room = max(40, width // 2) * _LINES
-    for name, given, answered in rows:
-        table.add_row(name, "in", _short(given, room))
-        table.add_row("", "out", _short(answered, room))
-    return table
+    rows = []
+    for name, given, answered in [("run", run.input, run.output), *((s.path, s.input, s.output) for s in run.steps)]:
+        rows.append((Text(name, "bold"), (Text("in ", "dim"), _short(given, room))))
+        rows.append((Text(""), (Text("out", "dim"), _short(answered, room))))
+    return labelled(rows, width)
 
 
 def step_view(step: StepRecord) -> RenderableType:
