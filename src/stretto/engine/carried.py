@@ -3,7 +3,7 @@
 from stretto.engine.history import History
 from stretto.engine.state import RunState
 from stretto.types.budget import Budget
-from stretto.types.enums import Reason, StepStatus
+from stretto.types.enums import StepStatus
 
 
 def carry_on(state: RunState, history: History, budget: Budget) -> None:
@@ -13,8 +13,8 @@ def carry_on(state: RunState, history: History, budget: Budget) -> None:
     """
     state.receipts.update(history.effects)
     for step in history.steps.values():
-        if step.status is StepStatus.FALLBACK and state.downgraded_by is None:
-            state.downgraded_by = step.reason or Reason.ERROR
+        if step.status is StepStatus.FALLBACK:
+            state.is_downgraded = True
         if step.status is not StepStatus.OK:
             continue
         state.rewards.extend(step.rewards)

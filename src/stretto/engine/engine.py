@@ -12,6 +12,7 @@ from stretto.engine.admission import Admitted, admit
 from stretto.engine.alarm import Watch
 from stretto.engine.call import StepCall
 from stretto.engine.carried import carry_on
+from stretto.engine.downgrade import downgrade_of
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
@@ -253,8 +254,9 @@ def _read_output(state: RunState, frame: Frame) -> None:
     except (ExpressionError, ContractError) as error:
         run.status, run.reason, run.error = RunStatus.FAILED, Reason.CONTRACT, error_info(error, "output")
         return
-    run.status = RunStatus.OK if state.downgraded_by is None else RunStatus.DEGRADED
-    run.reason = state.downgraded_by
+    run.status = RunStatus.OK
+    if state.is_downgraded:
+        run.status, run.reason = RunStatus.DEGRADED, downgrade_of(plan, run.steps)
 
 
 async def _finish(state: RunState) -> None:

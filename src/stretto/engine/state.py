@@ -62,8 +62,8 @@ class RunState(msgspec.Struct, kw_only=True):
     durability: Durability
     sessions: Sessions
     history: History | None = None
-    downgraded_by: Reason | None = None
-    """Why the first downgraded step was; None while all answered."""
+    is_downgraded: bool = False
+    """Whether something answered in place of a step."""
     rewards: list[Reward] = msgspec.field(default_factory=list)
     receipts: dict[StepPath, EffectRecord] = msgspec.field(default_factory=dict)
     """Writes of this run so far, so that a repeated path is never written twice."""
@@ -80,6 +80,6 @@ class RunState(msgspec.Struct, kw_only=True):
     def keep(self, record: StepRecord) -> None:
         """Add a finished step to the record."""
         self.run.steps.append(record)
-        if record.status is StepStatus.FALLBACK and self.downgraded_by is None:
-            self.downgraded_by = record.reason or Reason.ERROR
+        if record.status is StepStatus.FALLBACK:
+            self.is_downgraded = True
         self.journal.step(record)
