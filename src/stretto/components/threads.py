@@ -107,6 +107,9 @@ class Threads:
             value = job.context.run(job.work)
         except BaseException as raised:  # noqa: BLE001  # handed to the caller, SystemExit too: a thread has no caller
             error = raised
+            if isinstance(raised, KeyboardInterrupt):  # no Ctrl-C: signals reach the main thread only
+                error = RuntimeError("raised KeyboardInterrupt")
+                error.__cause__ = raised
         if self._end(job):
             _deliver(job, (value, error, began))
 

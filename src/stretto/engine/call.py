@@ -16,7 +16,7 @@ from stretto.engine.asking import ask
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.history import Mode
 from stretto.engine.nested import NestedCaller
-from stretto.engine.report import check_report, is_bare
+from stretto.engine.report import check_report, is_bare, kept_rewards
 from stretto.engine.state import Lane, RunState, StepFailed, milliseconds
 from stretto.plan.model import CallOp, Fallback
 from stretto.record.canonical import snapshot
@@ -273,8 +273,7 @@ class StepCall:
     def _taken(self, response: Response) -> tuple[bytes, JsonObject]:
         """What a response stands for, held to its schema."""
         encoded = self._kept(response)
-        if not self._is_bare:
-            check_report(self._name, response)
+        self._check_report(response)
         return encoded, self._held_to_schema(encoded)
 
     async def _receive(self, response: Response, *, confirmed: bool = False) -> tuple[bytes, JsonObject]:
@@ -283,19 +282,30 @@ class StepCall:
         effect = self._state.receipts.get(self._path)
         if effect is not None:
             await effects.receive(self._state, effect, encoded, confirmed=confirmed)
-        check_report(self._name, response)
+        self._check_report(response)
         return encoded, self._held_to_schema(encoded)
+
+    def _check_report(self, response: Response) -> None:
+        """Hold a response to what can be recorded; nothing of one that is refused is kept."""
+        if self._is_bare:
+            return
+        try:
+            check_report(self._name, response)
+        except ContractError:
+            self._response = None
+            raise
 
     def _kept(self, response: Response) -> bytes:
         """Keep a response, its output encoded."""
         if not isinstance(response, Response):
             raise ContractError(f"component '{self._name}' returned {type(response).__name__}, not a Response")
-        self._response = response
-        self._is_bare = is_bare(response)
         try:
-            return snapshot(response.output)
+            encoded = snapshot(response.output)
         except NotJsonError as error:
             raise ContractError(f"the output of '{self._name}' is not JSON: {error}") from error
+        self._response = response
+        self._is_bare = is_bare(response)
+        return encoded
 
     def _held_to_schema(self, encoded: bytes) -> JsonObject:
         output: JsonObject = orjson.loads(encoded)
@@ -465,6 +475,6 @@ class StepCall:
             record.queue_ms = round(response.queue_ms, 3)
             record.service_ms = max(0.0, round(record.service_ms - response.queue_ms, 3))
         if response.rewards:
-            record.rewards = response.rewards
+            record.rewards = kept_rewards(response)
             if record.status is StepStatus.OK:
-                self._state.rewards.extend(response.rewards)
+                self._state.rewards.extend(record.rewards)

@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-import signal
-from opcode import opmap
 from typing import Final
 
 from stretto.record.model import ErrorInfo
@@ -44,9 +42,6 @@ _log: Final = logging.getLogger(__name__)
 MESSAGE_CHARS: Final = 4000
 """Of a message on the record, where it stands with the attempt, the step and the run: a row should stay small."""
 
-_RAISE: Final = opmap["RAISE_VARARGS"]
-"""What the statement ``raise`` is compiled to."""
-
 
 def as_component_error(name: str, error: BaseException, did: str = "raised") -> ComponentError:
     """What a component raised, as a `ComponentError`; kinds classify better where they know more."""
@@ -80,26 +75,15 @@ def cancelled_by_itself(name: str) -> ComponentError:
 def is_components_own(error: BaseException, task: "asyncio.Task[object]", *, is_cancelled: bool) -> bool:
     """Whether a component's code raised this; else it came through the component, from whoever runs the process.
 
-    Ctrl-C is raised wherever the program stands, and must end it. Whoever cancels the task, drops it, or gives up the
-    component that waits for this one, stops what is inside with CancelledError or GeneratorExit.
+    Ctrl-C is raised wherever the program stands, also inside a component, and must end it. Whoever cancels the task,
+    drops it, or gives up the component that waits for this one, stops what is inside with CancelledError or
+    GeneratorExit.
     """
     if isinstance(error, KeyboardInterrupt):
-        return _is_from_raise_statement(error)
+        return False
     if isinstance(error, GeneratorExit | asyncio.CancelledError):
         return not is_cancelled and asyncio.current_task(task.get_loop()) is task
     return True
-
-
-def _is_from_raise_statement(error: KeyboardInterrupt) -> bool:
-    """Python itself interrupts at any instruction but a ``raise``; asyncio's handler of the signal has one."""
-    trace = error.__traceback__
-    if trace is None:
-        return False
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    code, handler = trace.tb_frame.f_code, signal.getsignal(signal.SIGINT)
-    is_in_handler = code is getattr(getattr(handler, "func", handler), "__code__", None)
-    return code.co_code[trace.tb_lasti] == _RAISE and not is_in_handler
 
 
 def text_of(error: BaseException) -> str:

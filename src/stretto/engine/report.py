@@ -1,10 +1,25 @@
-"""What a component reports beside its output is held to the record's rules: finite numbers, JSON, nothing else."""
+"""What a component reports beside its output is held to the record's rules: its types, finite numbers, JSON."""
 
+from collections.abc import Mapping
 from math import isfinite
 
+import msgspec
+
+from stretto.engine.failure import MESSAGE_CHARS, recordable
 from stretto.record.canonical import snapshot
 from stretto.types.errors import ContractError, NotJsonError
-from stretto.types.messages import Response
+from stretto.types.learning import Action, ModelCall, Reward
+from stretto.types.messages import Response, Usage
+
+
+class _Report(msgspec.Struct):
+    """Of a response all but its output and evidence, without arrays."""
+
+    actions: tuple[Action, ...]
+    model_calls: tuple[ModelCall, ...]
+    rewards: tuple[Reward, ...]
+    usage: Usage | None
+    queue_ms: float
 
 
 def is_bare(response: Response) -> bool:
@@ -20,7 +35,30 @@ def is_bare(response: Response) -> bool:
 
 
 def check_report(name: str, response: Response) -> None:
-    """Raise ContractError for a number that no record can hold, or evidence that is not JSON."""
+    """Raise ContractError for what no record can hold: sealing would lose the run over it."""
+    try:
+        _check_numbers(name, response)
+        _as_read_back(response)
+    except (AttributeError, TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        raise ContractError(
+            f"component '{name}' reported beside its output what no record can hold: {error}"
+        ) from error
+    if response.evidence:
+        _check_evidence(name, response.evidence)
+
+
+def kept_rewards(response: Response) -> tuple[Reward, ...]:
+    """The rewards as they are recorded: a long reason is cut."""
+    return tuple(
+        msgspec.structs.replace(reward, reason=recordable(reward.reason))
+        if len(reward.reason) > MESSAGE_CHARS
+        else reward
+        for reward in response.rewards
+    )
+
+
+def _check_numbers(name: str, response: Response) -> None:
+    """NaN and infinities, of which JSON would make null."""
     for action in response.actions:
         if not (isfinite(action.logprob) and isfinite(action.propensity)):
             raise ContractError(
@@ -35,8 +73,31 @@ def check_report(name: str, response: Response) -> None:
             )
     if response.usage is not None and not isfinite(response.usage.cost):
         raise ContractError(f"component '{name}' reported a cost of {response.usage.cost}; expected a finite number")
-    if response.evidence:
-        try:
-            snapshot(dict(response.evidence))
-        except NotJsonError as error:
-            raise ContractError(f"the evidence of component '{name}' is not JSON: {error}") from error
+
+
+def _as_read_back(response: Response) -> None:
+    """Raise for whatever would not read back: a struct holds any type that it is given."""
+    report = _Report(
+        response.actions,
+        tuple(
+            msgspec.structs.replace(call, prompt_ids=None, completion_ids=None, logprobs=None, mask=None)
+            for call in response.model_calls
+        ),
+        response.rewards,
+        response.usage,
+        response.queue_ms,
+    )
+    _decode(_encode(report))
+
+
+def _check_evidence(name: str, evidence: object) -> None:
+    if not isinstance(evidence, Mapping):
+        raise ContractError(f"the evidence of component '{name}' is {type(evidence).__name__}; expected a mapping")
+    try:
+        snapshot(dict(evidence))
+    except NotJsonError as error:
+        raise ContractError(f"the evidence of component '{name}' is not JSON: {error}") from error
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(_Report).decode

@@ -239,7 +239,7 @@ def test_a_component_whose_close_hangs_or_raises_is_left_behind(
 
 
 @pytest.mark.parametrize(
-    "error", ["ValueError('no key')", "OSError('no port')", "SystemExit(0)", "KeyboardInterrupt", "GeneratorExit"]
+    "error", ["ValueError('no key')", "OSError('no port')", "SystemExit(0)", "GeneratorExit"]
 )
 def test_a_component_that_does_not_open_is_named_and_no_run_is_made(cli: Cli, folder: Path, error: str) -> None:
     (folder / "components.py").write_text(HOOKS.format(hook="open", body=f"raise {error}"))

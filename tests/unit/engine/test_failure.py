@@ -19,7 +19,7 @@ from tests.unit.engine.plans import Ledger, Probe, S, call, failing, linear, pla
 
 WRITE = {"*": Effect.WRITE}
 
-ODDITIES = [SystemExit(0), KeyboardInterrupt(), GeneratorExit(), BaseException("bare")]
+ODDITIES = [SystemExit(0), GeneratorExit(), BaseException("bare")]
 
 
 class TestWhose:

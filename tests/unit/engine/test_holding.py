@@ -66,7 +66,6 @@ def raising(error: BaseException) -> Callable[[], Awaitable[object]]:
         (raising(TimeoutError("mine")), "TimeoutError: mine", 0.0),
         (raising(ComponentError("in words", Code.ABORTED)), "in words", 0.0),
         (raising(SystemExit(3)), "SystemExit: 3", 0.0),
-        (raising(KeyboardInterrupt()), "KeyboardInterrupt: no message", 0.0),
         (raising(GeneratorExit()), "GeneratorExit: no message", 0.0),
         (raising(asyncio.CancelledError()), "CancelledError: no message", 0.0),
     ],

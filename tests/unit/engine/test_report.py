@@ -1,0 +1,77 @@
+"""What a component reports beside its output, when no record can hold it."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from stretto.engine.failure import MESSAGE_CHARS
+from stretto.plan.model import Fallback
+from stretto.record.codec import encode_run
+from stretto.types.enums import Reason, RunStatus
+from stretto.types.learning import Action, ModelCall, Reward
+from stretto.types.messages import Request, Response, Usage
+from tests.unit.engine.plans import Probe, S, call, linear, run
+
+ACTION = Action(name="tool", chosen="a", support=("a", "b"), logprob=-0.7, propensity=0.5, policy="0" * 64)
+NAN = float("nan")
+
+
+def reporting(**report: Any) -> Probe:
+    async def answer(_request: Request) -> object:
+        return Response(output={"x": 1}, **report)
+
+    return Probe("odd", answer)
+
+
+REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
+    "an action with NaN": ({"actions": (msgspec.structs.replace(ACTION, logprob=NAN),)}, "log-probability nan"),
+    "a log-probability in words": (
+        {"actions": (msgspec.structs.replace(ACTION, logprob="low"),)},
+        "must be real number",
+    ),
+    "a choice that is no text": ({"actions": (msgspec.structs.replace(ACTION, chosen=3),)}, r"actions\[0\]\.chosen"),
+    "a lone surrogate": ({"actions": (msgspec.structs.replace(ACTION, chosen="\ud800"),)}, "surrogates not allowed"),
+    "no action at all": ({"actions": ("search",)}, "logprob"),
+    "a reward of infinity": ({"rewards": (Reward(name="r", value=float("inf")),)}, "as inf with weight 1.0"),
+    "a reward without a name": ({"rewards": (Reward(name=None, value=1.0),)}, r"rewards\[0\]\.name"),  # type: ignore[arg-type]  # what users give
+    "tokens in words": ({"usage": Usage(input_tokens="many")}, r"usage\.input_tokens"),  # type: ignore[arg-type]  # what users give
+    "a cost of NaN": ({"usage": Usage(cost=NAN)}, "a cost of nan"),
+    "a text that is none": ({"model_calls": (ModelCall(model="m", text=7),)}, r"model_calls\[0\]\.text"),  # type: ignore[arg-type]  # what users give
+    "evidence that is a list": ({"evidence": [1]}, "is list; expected a mapping"),
+    "evidence with NaN": ({"evidence": {"score": NAN}}, "is not JSON"),
+}
+
+
+@pytest.mark.parametrize(("report", "says"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_report_that_no_record_can_hold_fails_its_step_and_loses_no_run(report: dict[str, Any], says: str) -> None:
+    result = run(linear(call(reporting(**report), S)))
+    assert (result.status, result.reason) == (RunStatus.FAILED, Reason.CONTRACT)
+    assert result.error is not None
+    assert re.search(says, result.error.message), result.error.message
+    assert encode_run(result)
+
+
+def test_an_output_that_is_no_json_takes_its_report_along() -> None:
+    async def answer(_request: Request) -> object:
+        return Response(output={"x": NAN}, rewards=(Reward(name="r", value=NAN),))
+
+    result = run(linear(call(Probe("odd", answer), S)))
+    assert (result.status, result.steps[0].rewards) == (RunStatus.FAILED, ())
+
+
+@pytest.mark.parametrize("report", [refused for refused, _ in REFUSED.values()], ids=REFUSED.keys())
+def test_a_fallback_answers_for_such_a_step(report: dict[str, Any]) -> None:
+    result = run(linear(call(reporting(**report), S, fallback=Fallback(output=b'{"x":2}'))))
+    assert result.status is RunStatus.DEGRADED
+    assert (result.steps[0].actions, result.steps[0].rewards, result.steps[0].evidence) == ((), (), {})
+    assert encode_run(result)
+
+
+def test_a_long_reason_of_a_reward_is_cut() -> None:
+    result = run(linear(call(reporting(rewards=(Reward(name="r", value=1.0, reason="x" * 10_000_000),)), S)))
+    assert result.reward == 1.0
+    assert len(result.rewards[0].reason) < MESSAGE_CHARS + 50
+    assert result.steps[0].rewards == result.rewards
