@@ -18,7 +18,7 @@ from stretto.record.model import Attempt, Run, StepRecord
 from stretto.types.enums import StepStatus
 
 WIDEST_BAR: Final = 72
-NARROWEST_BAR: Final = 12
+NARROWEST_BAR: Final = 10
 _WIDEST_NOTES: Final = 44
 
 

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from stretto.cli.terminal import notes
-from stretto.cli.words import ms_text
+from stretto.cli.words import count_text, ms_text
 from stretto.learn.update import UpdateReport
 
 
@@ -43,6 +43,6 @@ class Phases:
         """Say what an update of a training came to."""
         self._bar.console.print(
             f"  update {report.update:>2}  reward {report.reward_mean:6.3f}  entropy {report.entropy:5.3f}  "
-            f"KL to the start {report.kl_start:6.3f}  {report.runs} runs learnt from",
+            f"KL to the start {report.kl_start:6.3f}  {count_text(report.runs, 'run')}",
             soft_wrap=not self._bar.console.is_terminal,
         )

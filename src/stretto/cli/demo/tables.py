@@ -49,7 +49,7 @@ def _cells(figures: Mapping[str, Figure], *, signed: bool = False) -> Iterator[T
     for name, figure in figures.items():
         scale, digits, unit = (100, 1, " %") if name in _SHARES else (1, 2, "")
         sign = "+" if signed else ""
-        value, low, high = (f"{scale * each:{sign}.{digits}f}" for each in (figure.value, figure.low, figure.high))
+        value, low, high = (f"{scale * each:{sign}z.{digits}f}" for each in (figure.value, figure.low, figure.high))
         yield Text.assemble((value + unit, "bold" if signed else ""), (f"  {low} to {high}", "dim"))
 
 
