@@ -1,6 +1,7 @@
 """A workflow whose steps ask a model over real HTTP: what is recorded, what is spent, and what is never written."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
@@ -227,3 +228,21 @@ output: { text: steps.talk.last.say.text, rounds: steps.talk.rounds }
         {"role": "assistant", "content": "", "tool_calls": [asked_for]},
         {"role": "tool", "tool_call_id": "call-1", "content": "get_order: shipped, 7"},
     ]
+
+
+async def test_a_script_that_closes_nothing_ends_without_a_warning(
+    start: Start, server: StandIn, tmp_path: Path
+) -> None:
+    server.reply(recorded("vllm/end")["body"])
+    start()
+    script = """
+import stretto
+workflow = stretto.load("workflow.yaml")
+print(workflow.run_sync({"question": "Say only: hi"}).output_value)
+"""
+    command = [sys.executable, "-W", "error", "-c", script]
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, err = await process.communicate()
+    assert (process.returncode, err.decode(), out.decode()) == (0, "", "{'text': 'Hi.'}\n")

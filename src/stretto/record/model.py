@@ -1,7 +1,7 @@
 """Run, StepRecord, Attempt, Annotation: what is kept of one decision cycle, online and in training alike.
 
 Inputs and outputs are held as encoded JSON (`msgspec.Raw`): a snapshot that no component can change later,
-and that is written to disk as it stands.
+and that is written to disk as it stands. Beside each such field, ``NAME_value`` is what it holds, a fresh copy.
 """
 
 from datetime import timedelta
@@ -87,6 +87,16 @@ class StepRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     reused_from: str = ""
     """Run id whose recorded response stands here, in a resumed or replayed run."""
 
+    @property
+    def input_value(self) -> Any:  # JSON: narrowing is the reader's
+        """What its component was asked."""
+        return decoded(self.input)
+
+    @property
+    def output_value(self) -> Any:  # JSON: narrowing is the reader's
+        """What its component answered."""
+        return decoded(self.output)
+
 
 class EffectRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A write: its intent, committed before the call, and its receipt, committed after it."""
@@ -106,6 +116,16 @@ class EffectRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The receipt came from asking the component, not from the call itself."""
     refused: bool = False
     """The component said that the write did not happen."""
+
+    @property
+    def request_value(self) -> Any:  # JSON: narrowing is the reader's
+        """What was to be written."""
+        return decoded(self.request)
+
+    @property
+    def receipt_value(self) -> Any:  # JSON: narrowing is the reader's
+        """The response; None also where there is none."""
+        return None if self.receipt is None else decoded(self.receipt)
 
     @property
     def in_doubt(self) -> bool:
@@ -204,6 +224,31 @@ class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Some step of it stands downstream of a substitute."""
     warnings: tuple[str, ...] = ()
     """What went wrong beside the answer: a session that could not be closed."""
+
+    @property
+    def input_value(self) -> Any:  # JSON: narrowing is the reader's
+        """What it was given."""
+        return decoded(self.input)
+
+    @property
+    def output_value(self) -> Any:  # JSON: narrowing is the reader's
+        """What it answered; None when it did not."""
+        return decoded(self.output)
+
+    @property
+    def reference_value(self) -> Any:  # JSON: narrowing is the reader's
+        """The gold answers that its rewards saw."""
+        return decoded(self.reference)
+
+    @property
+    def memory_value(self) -> Any:  # JSON: narrowing is the reader's
+        """What the memory told it."""
+        return decoded(self.memory)
+
+    @property
+    def resources_value(self) -> Any:  # JSON: narrowing is the reader's
+        """The resources that it saw."""
+        return decoded(self.resources)
 
     @property
     def succeeded(self) -> bool:

@@ -67,8 +67,8 @@ def check_many(concurrency: object, on_run: object) -> None:
 
 def check_replay(run: object, outputs: object, dry_run: object) -> None:
     """Raise UsageError for what cannot be replayed, or not so."""
-    if not isinstance(run, Run):
-        raise wrong("the run to replay", run, "a stretto.Run; `store.get(run_id)` reads one")
+    if not isinstance(run, Run | str):
+        raise wrong("the run to replay", run, "a stretto.Run, or the id of one")
     if outputs is not None and not isinstance(outputs, Mapping):
         raise wrong("outputs", outputs, "a mapping from step paths to outputs")
     for path in outputs or ():

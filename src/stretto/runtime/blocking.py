@@ -1,33 +1,76 @@
 """The thin sync face: async work done to its end from code that is not async."""
 
 import asyncio
+import atexit
+import weakref
+from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from itertools import count
+from typing import Any, Final, TypeVar
 
 from stretto.types.errors import UsageError
 
 T = TypeVar("T")
 
+Last = Callable[[], Coroutine[Any, Any, None]]
+
+_OPEN: Final[dict[int, tuple[asyncio.Runner, Last]]] = {}
+"""Every loop that has not ended, by a number of its own, and what is to be done before it does."""
+
+_ABANDONED: Final[deque[int]] = deque()
+"""Those that belong to nobody any more. A garbage collector only notes them here: it may come at any moment, in any
+thread and with any lock held, and what closes components would wait there for ever."""
+
+_NUMBERS: Final = count()
+
 
 class OwnLoop:
-    """One event loop for many calls, so that what one of them opened serves the next."""
+    """One event loop for many calls, so that what one of them opened serves the next.
 
-    def __init__(self) -> None:
-        self._runner: asyncio.Runner | None = None
+    `last` is done in it before it ends: at `close`; when that is never called, at the exit of the interpreter, or when
+    this object is gone and another begins a loop. It must not refer to this object, which would then never be gone.
+    """
+
+    def __init__(self, last: Last) -> None:
+        self._last = last
+        self._number: int | None = None
 
     def run(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run what `start` makes to its end. Raises UsageError inside a running event loop."""
         if _in_event_loop():
             raise UsageError("an event loop is running here: use `await workflow.run(...)`")
-        if self._runner is None:
-            self._runner = asyncio.Runner()
-        return self._runner.run(start())
+        if self._number is None:
+            self._number = self._begin()
+        runner, _ = _OPEN[self._number]
+        return runner.run(start())
 
     def close(self) -> None:
-        """End the loop; the next call begins another."""
-        if self._runner is not None:
-            self._runner.close()
-            self._runner = None
+        """End the loop, when there is one; the next call begins another."""
+        number, self._number = self._number, None
+        if number is not None:
+            _end(number)
+
+    def _begin(self) -> int:
+        while _ABANDONED:
+            _end(_ABANDONED.popleft())
+        number = next(_NUMBERS)
+        _OPEN[number] = asyncio.Runner(), self._last
+        weakref.finalize(self, _ABANDONED.append, number).atexit = False
+        return number
+
+
+def _end(number: int) -> None:
+    """Do what is last in a loop, and close it; nothing when it has ended, or a thread left at exit is still in it."""
+    runner, last = _OPEN.pop(number, (None, None))
+    if runner is not None and last is not None and not runner.get_loop().is_running():
+        with runner:
+            runner.run(last())
+
+
+@atexit.register
+def _end_all() -> None:
+    for number in list(_OPEN):
+        _end(number)
 
 
 def _in_event_loop() -> bool:

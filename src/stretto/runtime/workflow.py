@@ -19,6 +19,7 @@ from stretto.runtime.asked import admit_each, as_component, check_many, check_re
 from stretto.runtime.blocking import OwnLoop
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.many import in_order
+from stretto.runtime.meant import find_run
 from stretto.runtime.opening import Opening, Shared
 from stretto.store.sqlite import Store
 from stretto.types.arguments import check_text
@@ -46,7 +47,7 @@ class Workflow:
         self.plan = compiler(catalog)
         self._shared = shared or Shared()
         self._opening = Opening(self.plan.components, self._shared)
-        self._own_loop = OwnLoop()
+        self._own_loop = OwnLoop(self._opening.close)
         self._engine: Engine | None = None
 
     @property
@@ -159,7 +160,7 @@ class Workflow:
         missing, StoreError when it is being executed; it is then left as it was.
         """
         again = {} if baggage is None else baggage
-        found = await asyncio.to_thread(self.store.get, run_id)
+        found = await asyncio.to_thread(find_run, self.store, run_id)
         hold_to_manifest(found, self.plan.manifest)
         hold_to_baggage(found, again)
         engine = await self._ready()
@@ -175,7 +176,7 @@ class Workflow:
         Raises InputError when the component could not have answered so, ReplayError when the run was pinned to other
         versions, UsageError when no such write is in doubt. The run can be resumed afterwards.
         """
-        found = await asyncio.to_thread(self.store.get, run_id)
+        found = await asyncio.to_thread(find_run, self.store, run_id)
         hold_to_manifest(found, self.plan.manifest)
         effects = await asyncio.to_thread(self.store.effects, found.id)
         for effect in effects:
@@ -187,7 +188,7 @@ class Workflow:
 
     async def replay(
         self,
-        run: Run,
+        run: Run | str,
         *,
         run_input: Mapping[str, object] | None = None,
         outputs: Mapping[str, Json] | None = None,
@@ -196,10 +197,13 @@ class Workflow:
     ) -> Run:
         """Run a recorded run again under a change: this workflow's versions, another input, or given step outputs.
 
-        Raises, before anything is run, ReplayError when `outputs` names a step that the run does not have, InputError
-        when an output is none that the step's component could have given.
+        The run may be given by its id; ``last`` is the newest. Raises, before anything is run, ReplayError when
+        `outputs` names a step that the run does not have, InputError when an output is none that the step's component
+        could have given.
         """
         check_replay(run, outputs, dry_run)
+        if isinstance(run, str):
+            run = await asyncio.to_thread(find_run, self.store, run)
         engine = await self._ready()
         recorded = request_of(run, {} if baggage is None else baggage)
         request = msgspec.structs.replace(
@@ -233,7 +237,7 @@ class Workflow:
         await asyncio.to_thread(self.store.flush)
 
     def close(self) -> None:
-        """`aclose` for code that is not async."""
+        """`aclose` for code that is not async. What is left open is closed when the program ends."""
         self._own_loop.run(self.aclose)
         self._own_loop.close()
 

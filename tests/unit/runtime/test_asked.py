@@ -77,7 +77,7 @@ CASES: list[tuple[str, dict[str, Any], type[StrettoError], str]] = [
     ("resume", {"run_id": 3}, UsageError, "the run that is asked for is 3; expected a run's id"),
     ("resume", {"run_id": ""}, UsageError, "the run that is asked for is ''; expected a run's id"),
     ("settle", {"run_id": 3, "path": "pay", "response": None}, UsageError, "the run that is asked for is 3;"),
-    ("replay", {"run": "0190"}, UsageError, "the run to replay is '0190'; expected a stretto.Run"),
+    ("replay", {"run": 7}, UsageError, "the run to replay is 7; expected a stretto.Run, or the id of one"),
 ]
 
 

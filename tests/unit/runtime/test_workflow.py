@@ -423,8 +423,9 @@ class TestResume:
             await workflow.resume(run.id)
 
     async def test_a_run_that_is_not_there_is_told(self, workflow_of: WorkflowOf) -> None:
-        with pytest.raises(UsageError):
-            await workflow_of(PAYING, *Bank().components).resume("0190")
+        for run_id, message in (("0190", "no run has an id that begins with '0190'"), ("last", "holds no runs yet")):
+            with pytest.raises(UsageError, match=message):
+                await workflow_of(PAYING, *Bank().components).resume(run_id)
 
     async def test_of_two_who_take_a_run_over_one_is_refused(self, workflow_of: WorkflowOf) -> None:
         bank = Bank()
@@ -474,6 +475,16 @@ class TestSettle:
 
 
 class TestReplay:
+    async def test_a_run_may_be_given_by_its_id_or_as_the_last(self, workflow_of: WorkflowOf) -> None:
+        async with workflow_of(PAYING, *Bank().components) as workflow:
+            runs = [await workflow.run({"amount": amount}) for amount in (1, 2)]
+            for given, meant in ((runs[0].id, runs[0]), (runs[0].workflow_run_id, runs[0]), ("last", runs[1])):
+                again = await workflow.replay(given)
+                assert (again.replay_of, again.output_value) == (meant.id, meant.output_value)
+                await asyncio.to_thread(workflow.store.delete, [again.id])
+            with pytest.raises(UsageError, match="no run has an id that begins with 'nope'"):
+                await workflow.replay("nope")
+
     async def test_what_did_not_change_is_taken_from_the_record(self, workflow_of: WorkflowOf) -> None:
         bank = Bank()
         async with workflow_of(PAYING, *bank.components) as workflow:

@@ -7,10 +7,11 @@ import typer
 
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
-from stretto.cli.opened import find_run, opened
+from stretto.cli.opened import opened
 from stretto.cli.options import AsJson, StorePath
 from stretto.cli.terminal import note, print_json, show
 from stretto.cli.words import count_text
+from stretto.runtime.meant import find_run
 from stretto.types.errors import UsageError
 
 app = typer.Typer(add_completion=False)

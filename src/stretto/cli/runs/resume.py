@@ -8,12 +8,12 @@ import typer
 
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
-from stretto.cli.opened import find_run
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, RunRef, StorePath, WorkflowOption
 from stretto.cli.terminal import note
 from stretto.cli.values import read_object
 from stretto.record.model import Run
 from stretto.runtime.load import store_path
+from stretto.runtime.meant import find_run
 from stretto.runtime.workflow import Workflow
 from stretto.store.sqlite import Store
 from stretto.types.errors import UsageError

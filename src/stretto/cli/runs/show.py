@@ -9,7 +9,7 @@ from rich.text import Text
 
 from stretto.cli.errors import printable_lines
 from stretto.cli.help import VerbCommand
-from stretto.cli.opened import find_run, opened
+from stretto.cli.opened import opened
 from stretto.cli.options import AsJson, RunRef, StorePath
 from stretto.cli.recorded_step import recorded_step
 from stretto.cli.run_document import whole_document
@@ -19,6 +19,7 @@ from stretto.cli.runs.step_view import io_view, step_view
 from stretto.cli.terminal import print_json_bytes, results, show
 from stretto.cli.timeline import legend, timeline
 from stretto.record.model import ErrorInfo, Run
+from stretto.runtime.meant import find_run
 
 app = typer.Typer(add_completion=False)
 
