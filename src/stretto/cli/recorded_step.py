@@ -2,7 +2,19 @@
 
 from stretto.record.model import Run, StepRecord
 from stretto.spec.suggest import nearest
+from stretto.types.enums import StepStatus
 from stretto.types.errors import UsageError
+
+
+def called_step(run: Run, path: str) -> StepRecord:
+    """The step at a path, which made a call or was skipped before it; raises UsageError for one that holds others."""
+    found = recorded_step(run, path)
+    if not found.component and found.status is not StepStatus.SKIPPED:
+        raise UsageError(
+            f"step '{path}' calls nothing itself, so no output can stand in place of a call; give those of the steps "
+            "inside it"
+        )
+    return found
 
 
 def recorded_step(run: Run, path: str) -> StepRecord:

@@ -6,12 +6,12 @@ import typer
 
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
+from stretto.cli.opened import find_run
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, RunRef, StorePath, WorkflowOption
-from stretto.cli.recorded_step import recorded_step
+from stretto.cli.recorded_step import called_step
 from stretto.cli.values import read_object, read_outputs
 from stretto.record.model import Run
 from stretto.runtime.load import store_path
-from stretto.runtime.meant import find_run
 from stretto.runtime.workflow import Workflow
 
 app = typer.Typer(add_completion=False)
@@ -45,7 +45,7 @@ def replay(
     with WatchedStore(store_path(store)) as kept:
         found = find_run(kept, run)
         for path in outputs:
-            recorded_step(found, path)
+            called_step(found, path)
 
         async def again(loaded: Workflow) -> Run:
             return await loaded.replay(found, run_input=run_input, outputs=outputs, dry_run=dry_run)

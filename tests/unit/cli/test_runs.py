@@ -322,6 +322,14 @@ def test_a_substitute_for_a_step_that_is_not_there_is_wrong_usage_and_gets_the_n
     assert "has no step 'planer'; did you mean 'planner'? it has: planner, book, margin" in told.err
 
 
+def test_a_substitute_for_a_step_that_holds_others_is_wrong_usage(cli: Cli, folder: Path) -> None:
+    (folder / "each.yaml").write_text(EACH)
+    cli("run", "each.yaml", "--input", '{"plans": ["OSLO"]}')
+    told = cli("replay", "last", "--workflow", "each.yaml", "--output", 'all={"items": []}')
+    assert told.code == 2
+    assert "step 'all' calls nothing itself" in told.err
+
+
 def test_a_substitute_with_a_part_of_the_output_shows_the_whole(cli: Cli, folder: Path) -> None:
     (folder / "components.py").write_text(TWO_FIELDS)
     (folder / "two.yaml").write_text("steps: [{name: plan, component: plan}]")
