@@ -6,12 +6,12 @@ import typer
 
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
-from stretto.cli.opened import find_run
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, RunRef, StorePath, WorkflowOption
 from stretto.cli.recorded_step import called_step
 from stretto.cli.values import read_object, read_outputs
 from stretto.record.model import Run
 from stretto.runtime.load import store_path
+from stretto.runtime.meant import find_run
 from stretto.runtime.workflow import Workflow
 
 app = typer.Typer(add_completion=False)
