@@ -238,9 +238,7 @@ def test_a_component_whose_close_hangs_or_raises_is_left_behind(
     assert cli("runs", "list", "--json").document["runs"][0]["status"] == "ok"
 
 
-@pytest.mark.parametrize(
-    "error", ["ValueError('no key')", "OSError('no port')", "SystemExit(0)", "GeneratorExit"]
-)
+@pytest.mark.parametrize("error", ["ValueError('no key')", "OSError('no port')", "SystemExit(0)", "GeneratorExit"])
 def test_a_component_that_does_not_open_is_named_and_no_run_is_made(cli: Cli, folder: Path, error: str) -> None:
     (folder / "components.py").write_text(HOOKS.format(hook="open", body=f"raise {error}"))
     (folder / "workflow.yaml").write_text(ONE_STEP)
