@@ -121,6 +121,9 @@ class _Compiler:
             self._check_reward(contract.reward)
             self._check_promises(contract)
         self._note_unsafe_writes(body)
+        read_memory = self._memory_read(memory) if MEMORY in self._reads else None
+        nested = self._nested()
+        self._take_components_inside()
         manifest = self._manifest()
         return Plan(
             name=spec.name,
@@ -139,8 +142,8 @@ class _Compiler:
             output_type=output.type if output_schema is None else from_schema(output_schema),
             budget=spec.budget,
             durability=spec.durability,
-            nested=self._nested(),
-            memory=self._memory_read(memory) if MEMORY in self._reads else None,
+            nested=nested,
+            memory=read_memory,
             reads_run=RUN in self._reads,
             reward_weights={} if contract is None else {term.name.value: term.weight for term in contract.reward},
             notes=tuple(self._reader.notes),
@@ -173,6 +176,7 @@ class _Compiler:
         kind = self._outputs.of(step)
         if step.condition is not None:
             kind = kind.or_null()
+            self._reader.guards.writes_under(slot, step.condition.value)
         names.bind(("steps", name), [Binding(slot=slot, type=kind, step=name)])
         for alias in step.output_mapping:
             binding = self._alias(step, alias, slot, kind)
@@ -235,19 +239,24 @@ class _Compiler:
 
     def _step(self, step: StepSpec, slot: int, names: Names) -> AnyOp | None:
         """Compile one step; None when it cannot be, after reporting why."""
-        guard = None if step.condition is None else self._reader.condition(step.condition, names)
         self._refuse_without_call(step)
-        op: AnyOp | None
-        if step.repeat is not None:
-            op = self._loop(step, slot, names)
-        elif step.for_each is not None:
-            op = self._map(step, slot, names)
-        else:
-            op = self._own(step, slot, names)
+        if step.condition is None:
+            return self._work(step, slot, names)
+        guard = self._reader.condition(step.condition, names)
+        source = step.condition.value
+        with self._reader.guards.under(source, frozenset() if guard is None else guard.slots):
+            op = self._work(step, slot, names)
         if op is None or guard is None:
             return op
-        source = "" if step.condition is None else step.condition.value
         return replace(op, guard=guard.get, guard_source=source, guard_reads=guard.slots, reads=op.reads | guard.slots)
+
+    def _work(self, step: StepSpec, slot: int, names: Names) -> AnyOp | None:
+        """Compile what a step does when its condition holds."""
+        if step.repeat is not None:
+            return self._loop(step, slot, names)
+        if step.for_each is not None:
+            return self._map(step, slot, names)
+        return self._own(step, slot, names)
 
     def _refuse_without_call(self, step: StepSpec) -> None:
         """Report keys that act on a step's own call where it makes none."""
@@ -477,13 +486,29 @@ class _Compiler:
             if component is not None
         }
 
+    def _take_components_inside(self) -> None:
+        """Add what sub-workflows call. A name is one component all over the run: the record knows it by nothing else."""
+        known = self._calls.components
+        homes: dict[str, str] = {}
+        for workflow, plan in self._finder.plans.items():
+            for name, component in plan.components.items():
+                if known.setdefault(name, component) is component:
+                    homes.setdefault(name, f"in '{workflow}'")
+                    continue
+                self._report.add(
+                    self._finder.places[workflow].span.problem(
+                        PlanCode.DUPLICATE_COMPONENT,
+                        f"component '{name}' is one thing in '{workflow}' and another {homes.get(name, 'here')}",
+                        expected="components with different names, or one that both find in the same file",
+                        suggestion=f"rename one of them, or take '{name}' out of '{workflow}': it finds those of this file",
+                    )
+                )
+
     def _manifest(self) -> Manifest:
         files = [self._spec.source.text]
         if self._spec.contract is not None:
             files.append(self._spec.contract.source.text)
         files += [f"{name}@{plan.manifest_digest}" for name, plan in sorted(self._finder.plans.items())]
-        for plan in self._finder.plans.values():
-            self._calls.components = {**plan.components, **self._calls.components}
         return Manifest(
             workflow=self._spec.name,
             version=self._spec.version,

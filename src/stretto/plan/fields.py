@@ -9,6 +9,7 @@ import orjson
 from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
 from stretto.plan.expr import Expression, ExprProblems, compile_expression
+from stretto.plan.guards import Guards
 from stretto.plan.model import Getter, Note
 from stretto.plan.names import Names
 from stretto.plan.valuetype import BOOL, DYN, ValueType, from_schema, may_be_null, mismatch, object_of, proves, render
@@ -29,6 +30,8 @@ class Read:
     span: Span
     constant: tuple[Json] | None = None
     """The value, boxed, when the file gives a constant."""
+    path: str = ""
+    """Its text, when it is a path and nothing else."""
 
 
 class Reader:
@@ -37,6 +40,7 @@ class Reader:
     def __init__(self, report: Report) -> None:
         self.report = report
         self.notes: list[Note] = []
+        self.guards = Guards()
 
     def expression(self, text: Located[str], names: Names, *, expect: ValueType | None = None) -> Read | None:
         """Compile an expression; None after reporting what is wrong with it."""
@@ -52,7 +56,8 @@ class Reader:
                 )
             return None
         self._note_doubts(text, compiled)
-        return Read(get=compiled.evaluate, type=compiled.type, slots=compiled.slots, span=text.span)
+        path = text.value.strip() if compiled.is_path else ""
+        return Read(get=compiled.evaluate, type=compiled.type, slots=compiled.slots, span=text.span, path=path)
 
     def condition(self, text: Located[str], names: Names) -> Read | None:
         """Compile a condition; a constant one is reported or noted."""
@@ -191,7 +196,8 @@ def _check_value(
             )
         )
     elif may_be_null(read.type) and not may_be_null(wanted) and wanted.kind is not DYN.kind:
-        reader.note(read.span, f"may be null, and '{name}' of {whose} takes no null", verbose=True)
+        asked_before = not read.path or reader.guards.cover(read.path, read.slots)
+        reader.note(read.span, f"may be null, and then fails: '{name}' of {whose} takes no null", verbose=asked_before)
 
 
 def _field_schema(schema: Schema, name: str) -> Schema:

@@ -77,3 +77,66 @@ def test_verbose_says_where_a_type_is_known_only_at_run_time(cli: Cli) -> None:
 def test_no_line_is_wider_than_the_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     assert max(map(len, cli("check", "-v", "workflow.yaml").out.splitlines())) <= width
+
+
+PAGING = """
+stretto: 1
+name: paging
+contract:
+  input: { urgent: "bool", who: "string?", team: "string?" }
+  output: { paged: "OUTPUT" }
+steps:
+  - { name: first, component: page, condition: "input.urgent", input_mapping: { who: { value: ada } } }
+  - NEXT
+output: { paged: "SOURCE" }
+"""
+
+PAGE = """
+from typing import TypedDict
+from stretto import component
+
+class Paged(TypedDict):
+    paged: str
+
+@component(effects="pure")
+def page(who: str) -> Paged:
+    return {"paged": who}
+"""
+
+NEXT = '{{ name: next, component: page, {}input_mapping: {{ who: "{}" }} }}'
+LOOP = (
+    '{{ name: next, condition: "{}", repeat: {{ max_rounds: 2, steps: ['
+    '{{ name: inner, component: page, input_mapping: {{ who: "steps.first.paged" }} }}] }} }}'
+)
+FIXED = "{ name: next, component: page, input_mapping: { who: { value: ada } } }"
+
+
+@pytest.mark.parametrize(
+    ("next_step", "source", "output", "is_said"),
+    [
+        (FIXED, "steps.first.paged", "string", True),
+        (FIXED, "steps.first.paged", "string?", None),
+        (FIXED, "steps.next.paged", "string", None),
+        (FIXED, "steps.first != null ? steps.first.paged : null", "string", False),
+        (NEXT.format("", "steps.first.paged"), "steps.next.paged", "string", True),
+        (NEXT.format('condition: "input.urgent", ', "steps.first.paged"), "steps.next.paged", "string?", False),
+        (NEXT.format('condition: "steps.first != null", ', "steps.first.paged"), "steps.next.paged", "string?", False),
+        (NEXT.format("condition: \"input.urgent && input.team == 'a'\", ", "steps.first.paged"), "input.who", "string?",
+         False),
+        (NEXT.format("", "input.who"), "steps.next.paged", "string", True),
+        (NEXT.format('condition: "input.who != null", ', "input.who"), "steps.next.paged", "string?", False),
+        (NEXT.format('condition: "input.team != null", ', "input.who"), "steps.next.paged", "string?", True),
+        (LOOP.format("input.urgent"), "input.who", "string?", False),
+        (LOOP.format("input.team != null"), "input.who", "string?", True),
+    ],
+)  # fmt: skip
+def test_a_null_that_would_fail_is_said_unless_a_condition_asked_about_it(
+    cli: Cli, folder: Path, next_step: str, source: str, output: str, is_said: bool | None
+) -> None:
+    text = PAGING.replace("NEXT", next_step).replace("SOURCE", source).replace("OUTPUT", output)
+    (folder / "workflow.yaml").write_text(text)
+    (folder / "components.py").write_text(PAGE)
+    told, more = cli("check", "workflow.yaml"), cli("check", "workflow.yaml", "-v")
+    assert told.code == 0, told.err
+    assert ("may be null, and then fails" in told.out) is (is_said is True)
+    assert ("may be null, and then fails" in more.out) is (is_said is not None)
