@@ -41,24 +41,6 @@ Get: TypeAlias = Callable[[Digest], bytes]
 """The content of a blob; raises StoreError when there is none."""
 
 
-class BlobBag:
-    """Blobs in memory."""
-
-    def __init__(self) -> None:
-        self.contents: dict[Digest, bytes] = {}
-
-    def put(self, content: bytes) -> Digest:
-        digest = digest_of(content)
-        self.contents[digest] = content
-        return digest
-
-    def get(self, digest: Digest) -> bytes:
-        try:
-            return self.contents[digest]
-        except KeyError:
-            raise _missing(digest, "in memory") from None
-
-
 class BlobFolder:
     """Blobs as files ``<digest>.safetensors`` in one folder, which the first one makes."""
 
@@ -77,17 +59,15 @@ class BlobFolder:
         try:
             content = self._path(digest).read_bytes()
         except FileNotFoundError:
-            raise _missing(digest, f"in {self._folder}") from None
+            raise StoreError(
+                f"blob {digest} is not in {self._folder}; the record that names it was kept or copied without its blobs"
+            ) from None
         if digest_of(content) != digest:
             raise StoreError(f"blob {self._path(digest)} is damaged: its content has another digest; export it again")
         return content
 
     def _path(self, digest: Digest) -> Path:
         return self._folder / f"{digest}.safetensors"
-
-
-def _missing(digest: str, where: str) -> StoreError:
-    return StoreError(f"blob {digest} is not {where}; the record that names it was kept or copied without its blobs")
 
 
 def detach(step: StepRecord, put: Put | None) -> StepRecord:

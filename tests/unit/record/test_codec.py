@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from safetensors.numpy import load_file
 
-from stretto.record.arrays import BlobBag, BlobFolder
+from stretto.record.arrays import BlobFolder
 from stretto.record.canonical import canonical
 from stretto.record.codec import (
     decode_effect,
@@ -30,6 +30,7 @@ from stretto.types.errors import NotJsonError, StoreError, UsageError
 from stretto.types.ids import new_run_id
 from stretto.types.learning import Action, Reward
 from stretto.types.messages import Usage
+from tests.unit.record.bag import BlobBag
 from tests.unit.record.generated import a_model_call, a_run, a_step, an_effect, any_records, any_run
 
 SCHEMA = jsonschema_rs.validator_for(json_schema())

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from stretto.record.arrays import BlobBag
 from stretto.record.canonical import canonical
 from stretto.record.lines import content_of, encode_line, export_runs
 from stretto.record.model import Annotation, EffectRecord, Run
 from stretto.store.sqlite import Store
 from stretto.types.enums import Durability, RunStatus
 from stretto.types.errors import StoreError, UsageError
+from tests.unit.record.bag import BlobBag
 from tests.unit.record.generated import a_model_call, a_run, a_step, an_effect, an_open_run, any_records, raw
 from tests.unit.store.test_journal import record
 

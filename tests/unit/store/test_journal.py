@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from stretto.record.arrays import BlobBag
 from stretto.record.canonical import canonical
 from stretto.record.codec import encode_run
 from stretto.record.model import Run
@@ -15,6 +14,7 @@ from stretto.record.recorder import Journal, Recorder
 from stretto.store.sqlite import Store
 from stretto.types.enums import Durability, RunStatus
 from stretto.types.errors import StoreError
+from tests.unit.record.bag import BlobBag
 from tests.unit.record.generated import a_model_call, a_run, a_step, an_effect, an_open_run, any_run, raw
 
 ALL = list(Durability)
