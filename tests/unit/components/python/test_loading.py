@@ -147,3 +147,16 @@ def test_every_problem_is_told_at_once(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert "there is no Python file 'nope.py'" in refusal(tmp_path / "nope.py").message
+
+
+def test_an_instance_whose_card_is_its_own_is_found_and_what_answers_anything_is_not(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "components.py",
+        """
+        from unittest.mock import MagicMock
+        import stretto
+        notes = stretto.RecencyMemory("notes")
+        anything = MagicMock()
+        """,
+    )
+    assert list(load_components(path)) == ["notes"]
