@@ -3,11 +3,10 @@
 A term that cannot be computed is *unknown*, never 0: the run then has no total, and learning leaves it out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Final, TypeVar, cast, overload
 
-import msgspec
 import orjson
 
 from stretto.components.codes import ComponentCode
@@ -38,8 +37,8 @@ class CompositeReward:
     """Computes terms and adds them up: output ``{terms: {name: number or null}, total: number or null}``.
 
     `parts` are functions, plain or under ``@reward``; a plain one computes the term of its own name. Its input is
-    what they take together. Weights are 1 until `weighted` gives those of the contract. Raises SpecError when two
-    parts compute one term, or take one field as different types.
+    what they take together. Its total is the plain sum; that of the run has the weights of the contract. Raises
+    SpecError when two parts compute one term, or take one field as different types.
     """
 
     def __init__(
@@ -49,7 +48,6 @@ class CompositeReward:
         *,
         version: str = "0.0.0",
         description: str = "",
-        weights: Mapping[str, float] | None = None,
     ) -> None:
         if not is_component_name(name):
             raise UsageError(f"'{name}' cannot be the name of a component; expected {NAME_RULE}")
@@ -62,7 +60,6 @@ class CompositeReward:
         self._version = version
         self._description = description
         self.parts = tuple(term for part in functions for term in _terms_of(part))
-        self.weights = _checked_weights(name, {} if weights is None else weights)
         self._card: Card | None = None
         _refuse_shared_terms(self.parts)
 
@@ -78,15 +75,8 @@ class CompositeReward:
             self._card = self._read_card()
         return self._card
 
-    def weighted(self, weights: Mapping[str, float]) -> "CompositeReward":
-        """The same with the contract's weights; a term without one is kept and weighs nothing."""
-        given = {name: weights.get(name, 0.0) for name in self.terms}
-        return CompositeReward(
-            self._name, self.parts, version=self._version, description=self._description, weights=given
-        )
-
     async def __call__(self, request: Request) -> Response:
-        judged = [await part.judge(request, self.weights) for part in self.parts]
+        judged = [await part.judge(request) for part in self.parts]
         rewards = tuple(reward for response in judged for reward in response.rewards)
         terms: JsonObject = {reward.name: reward.value for reward in rewards}
         return Response(
@@ -111,7 +101,7 @@ class CompositeReward:
         )
 
     def _digest(self) -> Digest:
-        declared = orjson.dumps([self._name, self._version, sorted(self.weights.items()), list(self.terms)])
+        declared = orjson.dumps([self._name, self._version, self.terms])
         return digest_of(b"\0".join([declared, *(source_of(part.function) for part in self.parts)]))
 
 
@@ -158,14 +148,6 @@ def reward(
         return function
 
     return declare(name) if callable(name) else declare
-
-
-def _checked_weights(name: str, weights: Mapping[str, float]) -> dict[str, float]:
-    try:
-        msgspec.convert(weights, dict[str, float])
-    except msgspec.ValidationError as error:
-        raise UsageError(f"the weights of reward '{name}': {error}") from error
-    return dict(weights)
 
 
 def _terms_of(part: Function | RewardTerm) -> Sequence[RewardTerm]:

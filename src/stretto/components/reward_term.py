@@ -46,7 +46,7 @@ class RewardTerm:
             self._signature = read_signature(self.function, self.function)
         return self._signature
 
-    async def judge(self, request: Request, weights: Mapping[str, float]) -> Response:
+    async def judge(self, request: Request) -> Response:
         """A response whose rewards are the terms: unknown, with the reason, where the function raises or says so."""
         name, signature = self.names[0], self.signature
         context = context_for(signature, request.call, name)
@@ -55,31 +55,27 @@ class RewardTerm:
         try:
             value, queue_ms = await evaluate(signature.own_fields(request.input), context)
         except StrettoError as error:
-            rewards = tuple(_reward(term, None, recordable(str(error)), weights) for term in self.names)
+            rewards = tuple(Reward(name=term, value=None, reason=recordable(str(error))) for term in self.names)
         else:
-            rewards = tuple(self._read(term, value, weights) for term in self.names)
+            rewards = tuple(self._read(term, value) for term in self.names)
         response = Response(output=None, rewards=rewards, queue_ms=queue_ms)
         return response if context is None else context.added_to(response)
 
-    def _read(self, term: str, value: object, weights: Mapping[str, float]) -> Reward:
+    def _read(self, term: str, value: object) -> Reward:
         if len(self.names) > 1:
             if not isinstance(value, Mapping):
-                return _reward(
-                    term, None, f"the function returned {_shown(value)}, not a mapping of its terms", weights
+                return Reward(
+                    name=term, value=None, reason=f"the function returned {_shown(value)}, not a mapping of its terms"
                 )
             if term not in value:
-                return _reward(term, None, f"the function returned nothing for '{term}'", weights)
+                return Reward(name=term, value=None, reason=f"the function returned nothing for '{term}'")
             value = value[term]
         number, reason = value if isinstance(value, tuple) and len(value) == 2 else (value, "")
         if number is None:
-            return _reward(term, None, str(reason) or UNKNOWN, weights)
+            return Reward(name=term, value=None, reason=str(reason) or UNKNOWN)
         if not isinstance(number, int | float) or not math.isfinite(number):
-            return _reward(term, None, f"the function returned {_shown(number)}, not a finite number", weights)
-        return _reward(term, float(number), str(reason), weights)
-
-
-def _reward(term: str, value: float | None, reason: str, weights: Mapping[str, float]) -> Reward:
-    return Reward(name=term, value=value, weight=weights.get(term, 1.0), reason=reason)
+            return Reward(name=term, value=None, reason=f"the function returned {_shown(number)}, not a finite number")
+        return Reward(name=term, value=float(number), reason=str(reason))
 
 
 def _shown(value: object) -> str:

@@ -75,8 +75,6 @@ def test_a_decorated_function(options: dict[str, Any], says: str) -> None:
         ("CompositeReward", {"parts": 3}, "the parts of reward 'a' is 3; expected a list"),
         ("CompositeReward", {"parts": []}, "reward 'a' has no parts"),
         ("CompositeReward", {"parts": [3]}, "a part of a reward is 3; expected a function"),
-        ("CompositeReward", {"parts": [judge], "weights": 3}, "the weights of reward 'a': Expected `object`"),
-        ("CompositeReward", {"parts": [judge], "weights": {"judge": "1"}}, "Expected `float`, got `str`"),
         ("CompositeReward", {"parts": [judge], "version": 3}, "the version of reward 'a' is 3; expected text"),
         ("SoftmaxPolicy", {"alternatives": "ab"}, "Expected `array`, got `str` - at `$.alternatives`"),
         ("SoftmaxPolicy", {"alternatives": ["a", 3]}, "at `$.alternatives[1]`"),
@@ -117,4 +115,4 @@ def test_what_fits_is_taken() -> None:
         start_timeout=timedelta(seconds=1),
     )  # fmt: skip
     stretto.OpenAiModel("a", model="m", base_url=URL, seed="run", stop=["a"], headers={"a": "b"}, temperature=1)
-    stretto.CompositeReward("a", (judge,), weights={"judge": 1})
+    stretto.CompositeReward("a", (judge,))

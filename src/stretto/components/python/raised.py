@@ -1,5 +1,6 @@
 """What an exception out of a user's function means, and where it was raised."""
 
+from pathlib import Path
 from types import TracebackType
 from typing import Final
 
@@ -46,11 +47,15 @@ def component_error(name: str, error: BaseException, home: str) -> ComponentErro
 
 
 def place_of(traceback: TracebackType | None, home: str) -> str:
-    """``file:line`` of the innermost frame in the user's file, or of the innermost at all when none is."""
+    """``components.py:32`` of the innermost frame in the user's file, or of the innermost at all when none is.
+
+    Without the file's folder: what is recorded travels, and says nothing of the machine.
+    """
     innermost = own = "no place"
     while traceback is not None:
-        innermost = f"{traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"
-        if traceback.tb_frame.f_code.co_filename == home:
+        file = traceback.tb_frame.f_code.co_filename
+        innermost = f"{Path(file).name}:{traceback.tb_lineno}"
+        if file == home:
             own = innermost
         traceback = traceback.tb_next
     return innermost if own == "no place" else own
