@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
+from stretto.components.declared import declared
 from stretto.components.policy_features import Features, features_of
 from stretto.components.policy_options import PolicyKeywords, input_schema, output_schema, parse_options
 from stretto.components.policy_spec import weights_digest
@@ -158,12 +159,12 @@ class SoftmaxPolicy:
 
     def _make_card(self) -> Card:
         options = self.options
-        identity = (self.name, msgspec.structs.replace(options, checkpoint=None), self.weights_digest)
+        decisive = (self.name.encode(), declared(options, but=("checkpoint",)), self.weights_digest.encode())
         return Card(
             name=self.name,
             version=options.version,
             kind="policy",
-            digest=digest_of(msgspec.json.encode(identity, order="deterministic")),
+            digest=digest_of(b"\0".join(decisive)),
             input=input_schema(options),
             output=output_schema(options),
             effects={ANY_ACTION: Effect.PURE},

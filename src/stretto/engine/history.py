@@ -56,9 +56,17 @@ class History:
         step = self.steps.get(path)
         if step is None or step.component != component or bytes(step.input) != request:
             return None
-        if self.mode is Mode.REPLAY and (component in self.changed or step.status is StepStatus.FAILED):
+        if self.mode is Mode.REPLAY and (step.status is StepStatus.FAILED or self._is_changed(step)):
             return None
         return step
+
+    def _is_changed(self, step: StepRecord) -> bool:
+        """Whether the step's component is not what it was, or one that answered for it or that it called."""
+        if not self.changed:
+            return False
+        inside = f"{step.path}/"
+        made = (each.component for path, each in self.steps.items() if path.startswith(inside))
+        return step.component in self.changed or not self.changed.isdisjoint(made)
 
     def recorded_write(self, path: StepPath, request: bytes) -> StepRecord | None:
         """The recorded write that may stand for an equal request, whatever the component's version; replay only."""

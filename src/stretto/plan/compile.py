@@ -487,7 +487,7 @@ class _Compiler:
         }
 
     def _take_components_inside(self) -> None:
-        """Add what sub-workflows call. A name is one component all over the run: the record knows it by nothing else."""
+        """Add what sub-workflows call: a name is one component all over a run, which knows it by nothing else."""
         known = self._calls.components
         homes: dict[str, str] = {}
         for workflow, plan in self._finder.plans.items():
@@ -500,7 +500,7 @@ class _Compiler:
                         PlanCode.DUPLICATE_COMPONENT,
                         f"component '{name}' is one thing in '{workflow}' and another {homes.get(name, 'here')}",
                         expected="components with different names, or one that both find in the same file",
-                        suggestion=f"rename one of them, or take '{name}' out of '{workflow}': it finds those of this file",
+                        suggestion=f"rename one, or take it out of '{workflow}', which finds those of this file too",
                     )
                 )
 

@@ -26,6 +26,8 @@ class Finder:
         self.catalog = catalog
         self.plans: dict[str, Plan] = {}
         """Sub-workflows found so far, by the name that steps use."""
+        self.places: dict[str, Located[str]] = {}
+        """Where each was first named."""
         self._report = report
         self._subworkflows = subworkflows
         self._has_told_none = False
@@ -36,7 +38,7 @@ class Finder:
             plan = self._subworkflows(place)
             if plan is None:
                 return None
-            self.plans[place.value] = plan
+            self.plans[place.value], self.places[place.value] = plan, place
         return self.plans[place.value]
 
     def component(self, place: Located[str]) -> Component | None:

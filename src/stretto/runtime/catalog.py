@@ -22,8 +22,16 @@ class ComponentCatalog:
     With `per_run` those that keep something between runs begin empty in every run.
     """
 
-    def __init__(self, components: Mapping[str, Component], *, per_run: bool = False) -> None:
+    def __init__(
+        self,
+        components: Mapping[str, Component],
+        *,
+        per_run: bool = False,
+        made: Mapping[str, Component] | None = None,
+    ) -> None:
         self._components = {name: _per_run(each) for name, each in components.items()} if per_run else dict(components)
+        self.made = dict(components if made is None else made)
+        """What each was before it was replaced, or made to begin empty."""
         self.is_per_run = per_run
 
     def find(self, reference: str) -> Component | None:
@@ -52,16 +60,17 @@ class ComponentCatalog:
     def replaced(self, component: Component) -> "ComponentCatalog":
         """The same catalog with one component in place of its namesake: a trained policy, another version."""
         changed = {**self._components, component.card.name: component}
-        return ComponentCatalog(changed, per_run=self.is_per_run)
+        return ComponentCatalog(changed, per_run=self.is_per_run, made=self.made)
 
     def per_run(self) -> "ComponentCatalog":
         """The same catalog, keeping nothing from one run to the next; so do catalogs over it."""
-        return ComponentCatalog(self._components, per_run=True)
+        return ComponentCatalog(self._components, per_run=True, made=self.made)
 
     def over(self, outer: "ComponentCatalog") -> "ComponentCatalog":
-        """This catalog, and what only the outer one has."""
-        both = {**{each.card.name: each for each in outer}, **self._components}
-        return ComponentCatalog(both, per_run=outer.is_per_run)
+        """This catalog, and what only the outer one has; what both have from one file is the outer's, as it is now."""
+        own = {name: each for name, each in self._components.items() if outer.made.get(name) is not each}
+        both = {**{each.card.name: each for each in outer}, **own}
+        return ComponentCatalog(both, per_run=outer.is_per_run, made={**outer.made, **self.made})
 
     def __iter__(self) -> Iterator[Component]:
         return iter(self._components.values())

@@ -1,6 +1,7 @@
 """From a path to a workflow that runs."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -47,12 +48,13 @@ def store_path(store: str | Path | None = None) -> Path:
 class Loader:
     """One load: files are read and components made once, however often it is compiled."""
 
-    def __init__(self, path: Path, outer: tuple[Path, ...] = ()) -> None:
+    def __init__(self, path: Path, outer: tuple[Path, ...] = (), made: "_Made | None" = None) -> None:
         self._path = path
         self._outer = outer
+        self._made = made or _Made()
         self._spec = load_workflow(path)
-        self._inner: dict[Path, tuple[Loader, ComponentCatalog]] = {}
-        """Sub-workflows, each with its own components."""
+        self._inner: dict[Path, Loader] = {}
+        """Sub-workflows."""
 
     def workflow(self, store: Store) -> Workflow:
         """The workflow over a store."""
@@ -65,22 +67,25 @@ class Loader:
 
     def catalog(self) -> ComponentCatalog:
         """Every component that the file declares or its component files define."""
+        return ComponentCatalog(self._made.once(self._path, self._make_components))
+
+    def _make_components(self, path: Path) -> dict[str, Component]:
         found: dict[str, Component] = {}
         homes: dict[str, Span] = {}
         report = Report()
         for declared in self._declarations():
             if isinstance(declared, ComponentFile):
-                span, made = declared.path.span, load_components(self._beside(declared.path.value))
+                span, made = declared.path.span, self._made.once(self._beside(declared.path.value), load_components)
             else:
                 span = declared.name.span
-                made = {declared.name.value: build_component(declared, folder=self._path.parent)}
+                made = {declared.name.value: build_component(declared, folder=path.parent)}
             for name in made:
                 if name in found:
                     report.add(_two_of_one_name(name, span, homes[name]))
                 homes[name] = span
             found |= made
         report.raise_if_any()
-        return ComponentCatalog(found)
+        return found
 
     def _declarations(self) -> tuple[ComponentFile | ComponentDecl, ...]:
         spec: WorkflowSpec = self._spec
@@ -112,10 +117,23 @@ class Loader:
     def _compile_inner(self, path: Path, chain: tuple[Path, ...], catalog: ComponentCatalog) -> Plan:
         """A sub-workflow's own components come before those of the outer one."""
         if path not in self._inner:
-            loader = Loader(path, chain)
-            self._inner[path] = loader, loader.catalog()
-        loader, own = self._inner[path]
-        return loader.compile(own.over(catalog))
+            self._inner[path] = Loader(path, chain, self._made)
+        loader = self._inner[path]
+        return loader.compile(loader.catalog().over(catalog))
+
+
+class _Made:
+    """Components that one load has made, by the file that they come from."""
+
+    def __init__(self) -> None:
+        self._by_file: dict[Path, dict[str, Component]] = {}
+
+    def once(self, path: Path, make: Callable[[Path], dict[str, Component]]) -> dict[str, Component]:
+        """What `make` makes of a file, the first time; the same things afterwards."""
+        place = path.resolve()
+        if place not in self._by_file:
+            self._by_file[place] = make(path)
+        return self._by_file[place]
 
 
 def _part_of_itself(place: Located[str], chain: list[Path]) -> Problem:

@@ -9,7 +9,7 @@ import pytest
 from stretto.engine.engine import Engine
 from stretto.engine.history import History
 from stretto.engine.request import RunRequest
-from stretto.plan.model import Block, Plan
+from stretto.plan.model import Block, Fallback, Plan
 from stretto.record.canonical import canonical
 from stretto.record.model import EffectRecord, Manifest, Run, decoded
 from stretto.testing import run_virtual
@@ -66,6 +66,28 @@ class TestReplay:
         replay(recorded, plan(chain(new, after), manifest=manifest))
         assert len(new.requests) == 1
         assert [request.input for request in after.requests] == [{"v": 9}]
+
+    def test_a_step_is_called_whose_component_calls_one_that_changed(self) -> None:
+        async def ask(request: Request) -> object:
+            assert request.call.caller is not None
+            return await request.call.caller.call("look", {})
+
+        asks, look = Probe("asks", ask), returning("look", {"v": 1})
+        body = linear(call(asks, S, calls_others=True), call(returning("b", {}), S + 1))
+        recorded = run(body, nested={"look": call(look, S)})
+        manifest = Manifest(workflow="test", version="1", plan=digest_of(b""), components={"look": "2.0.0@new"})
+        again = replay(recorded, plan(body, manifest=manifest, nested={"look": call(returning("look", {"v": 2}), S)}))
+        assert decoded(step(again, "asks").output) == {"v": 2}
+        assert step(again, "b").reused_from == recorded.id
+
+    def test_a_step_is_called_whose_fallback_changed(self) -> None:
+        def body(rescue: Probe) -> Block:
+            return linear(call(failing("weak", RuntimeError("no")), S, fallback=Fallback(op=call(rescue, S))))
+
+        recorded = run(body(returning("rescue", {"v": 1})))
+        manifest = Manifest(workflow="test", version="1", plan=digest_of(b""), components={"rescue": "2.0.0@new"})
+        again = replay(recorded, plan(body(returning("rescue", {"v": 2})), manifest=manifest))
+        assert decoded(step(again, "weak").output) == {"v": 2}
 
     def test_a_substituted_output_marks_everything_downstream_as_simulated(self) -> None:
         a, b, c = returning("a", {"v": 1}), returning("b", {"v": 2}), returning("c", {"v": 3})

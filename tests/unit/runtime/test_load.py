@@ -7,9 +7,11 @@ import pytest
 import stretto
 from stretto.components.python.decorator import component_of
 from stretto.plan.codes import PlanCode
+from stretto.plan.model import CallOp, SubOp
 from stretto.record.model import decoded
 from stretto.runtime.load import DEFAULT_STORE, STORE_VARIABLE
 from stretto.store.sqlite import Store
+from stretto.types.enums import Scope
 from stretto.types.errors import SpecError
 from tests.unit.runtime.conftest import Write
 
@@ -36,6 +38,16 @@ def calling(file: str, name: str = "inner") -> str:
         f"stretto: 1\nsteps:\n  - {{name: {name}, workflow: {file}, input_mapping: {{text: input.text}}}}\n"
         f"output: {{text: steps.{name}.text}}\n"
     )
+
+
+BOTH = """
+stretto: 1
+steps:
+  - {name: say, component: say, input_mapping: {text: input.text}}
+  - {name: inner, workflow: in.yaml, input_mapping: {text: steps.say.text}}
+output: {text: steps.inner.text}
+"""
+"""Its component is called by itself and by the workflow inside."""
 
 
 def answer(workflow: stretto.Workflow) -> object:
@@ -193,3 +205,52 @@ class TestSubWorkflows:
         workflow = stretto.load(write(files))
         again = workflow.with_component(workflow.component("unused"))
         assert again.plan.components["say"] is workflow.plan.components["say"]
+
+    def test_one_file_of_components_is_made_once_for_all_workflows_that_name_it(self, write: Write) -> None:
+        files = {"w.yaml": BOTH, "in.yaml": STEP, "components.py": saying("Hello")}
+        workflow = stretto.load(write(files))
+        outer, inner = workflow.plan.body.ops
+        assert isinstance(outer, CallOp)
+        assert isinstance(inner, SubOp)
+        assert inner.plan.components["say"] is outer.component
+
+    def test_what_is_replaced_or_kept_by_run_is_so_inside_too_where_both_name_its_file(self, write: Write) -> None:
+        text = saying("Hello") + "notes = stretto.RecencyMemory('notes')\n"
+        with_notes = "  - {name: note, component: notes, input_mapping: {limit: {value: 3}}}\noutput:"
+        files = {
+            "w.yaml": BOTH.replace("output:", with_notes),
+            "in.yaml": STEP.replace("output:", with_notes),
+            "components.py": text,
+        }
+
+        @stretto.component("say", "9.0.0", effects="pure", inline=True)
+        def other(text: str) -> dict[str, str]:
+            return {"text": f"Bye {text}"}
+
+        workflow = stretto.load(write(files)).with_component(other).for_rollouts()
+        inner = workflow.plan.body.ops[1]
+        assert isinstance(inner, SubOp)
+        assert inner.plan.components["notes"] is workflow.plan.components["notes"]
+        assert workflow.plan.components["notes"].card.scope is Scope.RUN
+        assert answer(workflow) == "Bye Bye Ada"
+
+
+class TestManifest:
+    def test_it_pins_what_steps_call_inside_and_out_the_memory_and_what_components_may_call(self, write: Write) -> None:
+        text = (
+            saying("Hello")
+            + "@stretto.component(inline=True)\ndef look(n: int) -> dict[str, int]:\n    return {}\n"
+            + "@stretto.component\nasync def asks(text: str, context: stretto.Context) -> dict[str, int]:\n"
+            + "    return await context.call('look', n=1)\n"
+            + "notes = stretto.RecencyMemory('notes')\n"
+        )
+        outer = (
+            "stretto: 1\nmemory: notes\ncomponents: components.py\nsteps:\n"
+            "  - {name: asks, component: asks, input_mapping: {text: input.text}}\n"
+            "  - {name: inner, workflow: in.yaml, input_mapping: {text: memory.recent}}\n"
+        )
+        inner = STEP.replace("component: say", "component: tell").replace("steps:", "components: own.py\nsteps:", 1)
+        files = {"w.yaml": outer, "in.yaml": inner, "components.py": text, "own.py": saying("x", "tell")}
+        workflow = stretto.load(write(files))
+        assert list(workflow.plan.manifest.components) == ["asks", "look", "notes", "say", "tell"]
+        assert workflow.plan.manifest.components.keys() == workflow.plan.components.keys()

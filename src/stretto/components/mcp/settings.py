@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-import orjson
 
+from stretto.components.declared import declared
 from stretto.components.mcp.session import McpSession
 from stretto.components.names import NAME_RULE, is_component_name
 from stretto.types.arguments import as_tuple, check_fields
@@ -84,9 +84,7 @@ class McpSettings(msgspec.Struct, frozen=True, kw_only=True):
     def digest(self) -> Digest:
         """Of what decides which server is asked and how it is treated; not of secrets and folders, which differ from
         machine to machine and mean the same."""
-        options = msgspec.structs.asdict(self)
-        decisive = {name: value for name, value in options.items() if name not in _INDIFFERENT}
-        return digest_of(orjson.dumps(msgspec.to_builtins(decisive), option=orjson.OPT_SORT_KEYS))
+        return digest_of(declared(self, but=_INDIFFERENT))
 
 
 def as_command(command: str | Sequence[str]) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 import msgspec
-import orjson
 
+from stretto.components.declared import declared
 from stretto.components.names import NAME_RULE, is_component_name
 from stretto.components.openai.address import as_base_url
 from stretto.components.openai.formats import check_format
@@ -136,6 +136,4 @@ class OpenAiSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def digest(self) -> Digest:
         """Of what decides which model answers and how; not of secrets, prices and limits."""
-        options = msgspec.structs.asdict(self)
-        decisive = {name: value for name, value in options.items() if name not in _INDIFFERENT}
-        return digest_of(orjson.dumps(msgspec.to_builtins(decisive), option=orjson.OPT_SORT_KEYS))
+        return digest_of(declared(self, but=_INDIFFERENT))

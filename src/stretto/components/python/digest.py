@@ -3,21 +3,18 @@
 import inspect
 from pathlib import Path
 
-import msgspec
-import orjson
-
+from stretto.components.declared import declared
 from stretto.components.python.options import Options
 from stretto.components.python.place import code_of, place_of
 from stretto.types.ids import Digest, digest_of
 
 
 def python_digest(target: object, options: Options) -> Digest:
-    """SHA-256 over the source of the function or class and its options.
+    """SHA-256 over the source of the function or class and the options that were given.
 
     Functions that it calls are not covered: whoever changes a helper that decides something raises the version.
     """
-    declared = orjson.dumps(msgspec.to_builtins(options), option=orjson.OPT_SORT_KEYS)
-    return digest_of(b"\0".join((source_of(target), declared)))
+    return digest_of(b"\0".join((source_of(target), declared(options))))
 
 
 def source_of(target: object) -> bytes:

@@ -27,15 +27,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Everything declared about a Python component beside its code."""
 
     name: str
-    version: str
-    kind: str
+    version: str = "0.0.0"
+    kind: str = "python"
     effects: Mapping[str, Effect]
-    action_field: str
-    idempotent: bool
-    scope: Scope
-    trainable: bool
-    description: str
-    inline: bool
+    action_field: str = ""
+    idempotent: bool = False
+    scope: Scope = Scope.PROCESS
+    trainable: bool = False
+    description: str = ""
+    inline: bool = False
 
 
 def read_options(target: object, *, name: str | None, effects: Effects, scope: Scope | str, **rest: Any) -> Options:
