@@ -1,0 +1,90 @@
+"""Maps: a body for each item of a list."""
+
+import asyncio
+
+from stretto.engine.lanes import RunBlock, first_failure
+from stretto.engine.place import Place
+from stretto.engine.state import Lane, StepFailed
+from stretto.engine.taint import Taint, marks
+from stretto.plan.model import MapOp
+from stretto.types.budget import Budget
+from stretto.types.enums import RunStatus, StepStatus
+from stretto.types.errors import ContractError
+from stretto.types.json import Json
+
+
+async def run_map(place: Place, op: MapOp, run_block: RunBlock) -> None:
+    """Run the body for each item with at most `max_parallel` lanes; results in item order."""
+    started = place.state.now()
+    each = None if place.taint is None else place.taint.of_body(op.over_reads | op.guard_reads)
+    items = _items(place, op, each)
+    mapped = _MapRun(place, op, items, each, run_block)
+    if op.max_parallel == 1 or len(items) <= 1:
+        await mapped.work(place.lane)
+    else:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(op.max_parallel, len(items))):
+                    group.create_task(mapped.work_in_own_lane(place.lane.budget))
+        except BaseExceptionGroup as failures:
+            raise first_failure(failures) from failures
+    place.frame[op.slot] = {"items": mapped.results}
+    record = place.record(StepStatus.OK, started, {"items": mapped.results})
+    if mapped.failed:
+        first = mapped.failed[min(mapped.failed)]
+        record.status, record.reason, record.error = StepStatus.FALLBACK, first.reason, first.error
+        record.evidence = {"failed_items": [int(index) for index in sorted(mapped.failed)]}
+    place.end(op, record, is_marked=mapped.is_marked)
+
+
+def _items(place: Place, op: MapOp, taint: Taint | None) -> list[Json]:
+    simulated = marks(taint, op.over_reads)
+    items = place.read(op.over, simulated=simulated)
+    if items is None:
+        return []
+    if not isinstance(items, list):
+        error = ContractError(f"for_each `{op.over_source}` is not a list: it reads {items!r:.80}")
+        raise place.fail(error, simulated=simulated)
+    return items
+
+
+class _MapRun:
+    """One map under way: items not yet taken, results by index."""
+
+    __slots__ = ("_items", "_op", "_place", "_run_block", "_taint", "_todo", "failed", "is_marked", "results")
+
+    def __init__(self, place: Place, op: MapOp, items: list[Json], taint: Taint | None, run_block: RunBlock) -> None:
+        self._place = place
+        self._op = op
+        self._items = items
+        self._taint = taint
+        self._run_block = run_block
+        self._todo = iter(range(len(items)))
+        self.results: list[Json] = [None] * len(items)
+        self.failed: dict[int, StepFailed] = {}
+        self.is_marked = marks(taint, ())
+        """Whether an item's result stands downstream of a substitute, or how many items there are."""
+
+    async def work_in_own_lane(self, budget: Budget) -> None:
+        """Work as a task of its own."""
+        await self.work(Lane(self._place.state.watch.alarm(), budget))
+
+    async def work(self, lane: Lane) -> None:
+        """Take items one after the other until none is left."""
+        op, place = self._op, self._place
+        tail = "/" if op.body.ops[0].name else ""  # a map over one component has no name below its own
+        for index in self._todo:
+            own = place.frame.copy()
+            own[op.item_slot] = self._items[index]
+            own[op.index_slot] = index
+            taint = None if self._taint is None else self._taint.of_body()
+            try:
+                await self._run_block(place.state, op.body, own, f"{place.path}[{index}]{tail}", lane, taint)
+            except StepFailed as failure:
+                if not op.null_on_error or failure.status is not RunStatus.FAILED:
+                    raise
+                self.failed[index] = failure
+                self.is_marked |= failure.simulated
+            else:
+                self.results[index] = op.result(own)
+                self.is_marked |= marks(taint, (inner.slot for inner in op.body.ops))
