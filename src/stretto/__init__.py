@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stretto.runtime.load import load
     from stretto.runtime.workflow import Workflow
     from stretto.store.sqlite import Store
+    from stretto.types.budget import BudgetSpec
     from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
     from stretto.types.errors import (
         Code,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Action": "stretto.types.learning",
     "Annotation": "stretto.record.model",
+    "BudgetSpec": "stretto.types.budget",
     "Code": "stretto.types.errors",
     "ComponentError": "stretto.types.errors",
     "CompositeReward": "stretto.components.reward",
@@ -77,6 +79,7 @@ _HOMES = {
 __all__ = [
     "Action",
     "Annotation",
+    "BudgetSpec",
     "Code",
     "ComponentError",
     "CompositeReward",

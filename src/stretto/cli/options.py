@@ -43,6 +43,15 @@ WorkflowFile = Annotated[
     ),
 ]
 
+Baggage = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--baggage",
+        metavar="NAME=TEXT",
+        help="Reaches every component; only its name is recorded. May be repeated.",
+    ),
+]
+
 RunRef = Annotated[
     str,
     typer.Argument(

@@ -6,9 +6,9 @@ import typer
 
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
-from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, RunRef, StorePath, WorkflowOption
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, RunRef, StorePath, WorkflowOption
 from stretto.cli.recorded_step import called_step
-from stretto.cli.values import read_object, read_outputs
+from stretto.cli.values import read_object, read_outputs, read_pairs
 from stretto.record.model import Run
 from stretto.runtime.load import store_path
 from stretto.runtime.meant import find_run
@@ -31,6 +31,7 @@ def replay(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Leave out writes that the record cannot answer for, and read null there.")
     ] = False,
+    baggage: Baggage = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> int:
@@ -42,12 +43,13 @@ def replay(
     """
     run_input = None if given is None else read_object(given, "--input")
     outputs = read_outputs(output or ())
+    carried = read_pairs(baggage or (), "--baggage")
     with WatchedStore(store_path(store)) as kept:
         found = find_run(kept, run)
         for path in outputs:
             called_step(found, path)
 
         async def again(loaded: Workflow) -> Run:
-            return await loaded.replay(found, run_input=run_input, outputs=outputs, dry_run=dry_run)
+            return await loaded.replay(found, run_input=run_input, outputs=outputs, dry_run=dry_run, baggage=carried)
 
         return make_run(kept, workflow, again, given=store, as_json=as_json)

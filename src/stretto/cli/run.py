@@ -9,7 +9,7 @@ import typer
 from stretto.cli.checkpoints import with_checkpoints
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
-from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, StorePath, WorkflowFile
 from stretto.cli.sample import sample_of
 from stretto.cli.values import read_json_pairs, read_object, read_pairs, read_value
 from stretto.engine.request import RunRequest
@@ -51,6 +51,7 @@ def run(  # one parameter a flag
             help="A value that the workflow reads at resources.NAME; may be repeated.",
         ),
     ] = None,
+    baggage: Baggage = None,
     checkpoint: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,6 +75,7 @@ def run(  # one parameter a flag
         seed=seed,
         reference=None if reference is None else read_value(reference, "--reference"),
         resources=read_json_pairs(resource or (), "--resource"),
+        baggage=read_pairs(baggage or (), "--baggage"),
     )
     weights = read_pairs(checkpoint or (), "--checkpoint")
 

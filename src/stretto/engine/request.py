@@ -73,7 +73,8 @@ def hold_to_baggage(run: Run, baggage: Mapping[str, str]) -> None:
     if missing:
         raise UsageError(
             f"run {run.id} was begun with baggage, which is not recorded since it may be secret; give it again to "
-            f"resume the run: baggage={{{', '.join(f'{name!r}: ...' for name in missing)}}}"
+            f"resume the run: baggage={{{', '.join(f'{name!r}: ...' for name in missing)}}}, "
+            f"on the command line {' '.join(f'--baggage {name}=...' for name in missing)}"
         )
 
 
@@ -94,7 +95,7 @@ def _check_values(what: str, values: object) -> None:
 
 def _check_budget(budget: object) -> None:
     if not isinstance(budget, BudgetSpec):
-        raise wrong("budget", budget, "a BudgetSpec of stretto.types.budget")
+        raise wrong("budget", budget, "a BudgetSpec, such as stretto.BudgetSpec(retries=3)")
     _check_time("budget.reserve", budget.reserve)
     if budget.deadline is not None:
         _check_time("budget.deadline", budget.deadline)

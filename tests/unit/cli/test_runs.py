@@ -302,6 +302,18 @@ def test_a_resume_that_makes_no_sense_is_refused(cli: Cli, ran: Ran, flags: list
     assert cli("runs", "list", "--json").document["runs"][0]["in_doubt"] is True
 
 
+def test_baggage_is_given_again_to_resume_before_anything_is_settled(cli: Cli) -> None:
+    run = cli("run", "workflow.yaml", "--json", "-i", '{"query": "doubt"}', "--baggage", "key=s3cret").document["run"]
+    settling = ("runs", "resume", run["id"], "--happened", '{"booked": "DOUBT"}')
+    refused = cli(*settling)
+    assert (refused.code, "--baggage key=..." in refused.err) == (2, True)
+    told = cli(*settling, "--baggage", "key=s3cret", "--json")
+    again = cli("replay", run["id"], "--baggage", "key=another", "--json")
+    for ended in (told, again):
+        assert (ended.code, ended.document["run"]["baggage"]) == (0, ["key"])
+        assert "s3cret" not in ended.out
+
+
 def test_a_run_that_has_ended_is_not_resumed(cli: Cli, ran: Ran) -> None:
     told = cli("runs", "resume", ran())
     assert told.code == 2

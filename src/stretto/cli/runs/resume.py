@@ -8,9 +8,10 @@ import typer
 
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
-from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, RunRef, StorePath, WorkflowOption
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, RunRef, StorePath, WorkflowOption
 from stretto.cli.terminal import note
-from stretto.cli.values import read_object
+from stretto.cli.values import read_object, read_pairs
+from stretto.engine.request import hold_to_baggage
 from stretto.record.model import Run
 from stretto.runtime.load import store_path
 from stretto.runtime.meant import find_run
@@ -41,6 +42,7 @@ def resume(
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="How you know; kept with your name and the time.")
     ] = "",
+    baggage: Baggage = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> int:
@@ -49,9 +51,11 @@ def resume(
     A write in doubt is settled first, by your word: it is kept who gave it, when and why. Needs the same versions of
     workflow and components that the run was pinned to.
     """
+    again = read_pairs(baggage or (), "--baggage")
     with WatchedStore(store_path(store)) as kept:
         found = find_run(kept, run)
         kept.begun = found.id
+        hold_to_baggage(found, again)  # before a word is written down that could not be given twice
         is_told = happened is not None or did_not_happen
         if not is_told and (step is not None or reason):
             raise UsageError("--step and --reason go with --happened OUTPUT or --did-not-happen")
@@ -61,7 +65,7 @@ def resume(
         async def go_on(loaded: Workflow) -> Run:
             if is_told:
                 await _settle(loaded, found.id, path, answer, reason)
-            return await loaded.resume(found.id, owner=_who())
+            return await loaded.resume(found.id, owner=_who(), baggage=again)
 
         return make_run(kept, workflow, go_on, given=store, as_json=as_json)
 
