@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar, overload
 
 from stretto.components.codes import ComponentCode
 from stretto.components.python.component import PerRunPythonComponent, PythonComponent
-from stretto.components.python.options import DEFAULT_EFFECT, Effects, Options, read_options
+from stretto.components.python.options import DEFAULT_EFFECT, Effects, Lives, Options, read_options
 from stretto.components.python.place import refuse
 from stretto.types.enums import Scope
 from stretto.types.errors import UsageError
@@ -29,7 +29,7 @@ def component(
     effects: Effects = DEFAULT_EFFECT,
     action_field: str = "",
     idempotent: bool = False,
-    scope: Scope | str = Scope.PROCESS,
+    scope: Lives = Scope.PROCESS,
     kind: str = "python",
     description: str = "",
     trainable: bool = False,
@@ -44,7 +44,7 @@ def component(
     effects: Effects = DEFAULT_EFFECT,
     action_field: str = "",
     idempotent: bool = False,
-    scope: Scope | str = Scope.PROCESS,
+    scope: Lives = Scope.PROCESS,
     kind: str = "python",
     description: str = "",
     trainable: bool = False,

@@ -1,7 +1,7 @@
 """What `@component` may be told, checked where it stands."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -14,8 +14,12 @@ from stretto.types.card import ANY_ACTION
 from stretto.types.enums import Effect, Scope
 from stretto.types.errors import SpecError, UsageError
 
-Effects: TypeAlias = Effect | str | Mapping[str, Effect | str]
+OneEffect: TypeAlias = Effect | Literal["pure", "read", "write"]
+
+Effects: TypeAlias = OneEffect | Mapping[str, OneEffect]
 """One effect for whatever the component does, or one per action, ``*`` for all others."""
+
+Lives: TypeAlias = Scope | Literal["process", "run"]
 
 DEFAULT_EFFECT: Final = Effect.READ
 """Of a function that declares none. ``pure`` would let a recorded value stand for a new call, which is wrong as soon as
@@ -38,7 +42,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     inline: bool = False
 
 
-def read_options(target: object, *, name: str | None, effects: Effects, scope: Scope | str, **rest: Any) -> Options:
+def read_options(target: object, *, name: str | None, effects: Effects, scope: Lives, **rest: Any) -> Options:
     """Check what was declared; `rest` holds the options that need no reading.
 
     Raises SpecError at the function's place for a name that no file could use, or an unknown effect or scope.

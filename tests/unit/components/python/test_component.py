@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -387,7 +387,7 @@ async def test_cancellation_reaches_an_async_function_and_is_let_through(make_re
 
 
 def test_a_digest_covers_the_source_and_the_options() -> None:
-    def declare(effects: str, number: int) -> str:
+    def declare(effects: Literal["read", "pure"], number: int) -> str:
         namespace: dict[str, Any] = {}
         exec(f"def f(x):\n    return {number}", namespace)
         return made(component("f", effects=effects)(namespace["f"])).card.digest
@@ -415,13 +415,17 @@ class WrongConfirm:
 def takes_order(order: str, tool: str) -> None: ...
 
 
+wrongly: Any = component
+"""For options that a type checker would refuse."""
+
+
 @pytest.mark.parametrize(
     ("declare", "message", "suggestion"),
     [
         (lambda: component("9 lives")(takes_order), "'9 lives' cannot be the name", "a-name"),
         (lambda: component("a/b")(takes_order), "'a/b' cannot be the name", "a-name"),
-        (lambda: component(effects="wirte")(takes_order), "effects='wirte' is not known", "effects='write'"),
-        (lambda: component(scope="runs")(takes_order), "scope='runs' is not known", "scope='run'"),
+        (lambda: wrongly(effects="wirte")(takes_order), "effects='wirte' is not known", "effects='write'"),
+        (lambda: wrongly(scope="runs")(takes_order), "scope='runs' is not known", "scope='run'"),
         (lambda: component(scope="run")(takes_order), "scope='run' needs a class", "remove scope='run'"),
         (lambda: made(component(action_field="tol")(takes_order)).card, "names no parameter", 'action_field="tool"'),
         (
