@@ -44,4 +44,9 @@ class Executing:
 
     def run_ids(self) -> list[RunId]:
         """Runs whose leases are to be renewed."""
-        return [*self._claimed.copy(), *(run_id for run_id, journal in self._journals.items() if not journal.ended)]
+        begun = self._journals.valuerefs()  # a copy: other threads begin runs while this one goes through them
+        held = ((ref.key, ref()) for ref in begun)
+        return [
+            *self._claimed.copy(),
+            *(run_id for run_id, journal in held if journal is not None and not journal.ended),
+        ]
