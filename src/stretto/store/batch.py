@@ -83,8 +83,15 @@ class Write:
         """How many runs it begins to hold a lease on; negative when it lets go."""
         return (self.opened is not None) - (self.sealed is not None)
 
+    @property
+    def bereft(self) -> StoreError | None:
+        """What became of an earlier write of the same run, written behind, without which this one may not stand."""
+        return None if self.journal is None else self.journal.refused
+
     def refusal(self, error: Exception) -> StoreError:
         """Why it did not stand."""
+        if self.bereft is not None:
+            return self.bereft
         if isinstance(error, OverflowError):
             return StoreError(f"run {self.run_id} holds a time beyond 64-bit nanoseconds: {error}")
         if isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorcode not in _TAKEN:
@@ -177,6 +184,8 @@ def apply(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
     blobs: list[tuple[str, str, dict[Digest, bytes]]] = []
     for write in writes:
         write.complete()
+        if write.bereft is not None:
+            raise RefusedError
         if write.opened is not None:
             opened.append(write.opened)
         if write.rewrite:

@@ -10,7 +10,7 @@ from stretto.store.batch import Refusable, Write
 from stretto.store.owner import LEASE_S
 from stretto.store.rows import Row, effect_row, run_row, step_rows
 from stretto.store.writer import Writer
-from stretto.types.enums import Durability
+from stretto.types.enums import Durability, RunStatus
 from stretto.types.errors import NotJsonError, StoreError
 from stretto.types.ids import RunId
 
@@ -49,7 +49,7 @@ class RunJournal(Refusable):
     ) -> None:
         self.refused = None
         self.ended = False
-        """Whether it was asked to seal the run: whatever became of that, nothing more is written here."""
+        """Whether it tried to seal the run: whatever became of that, nothing more is written here."""
         self._store = store
         """Held so that it is not closed while runs are written; nothing else is asked of it."""
         self._writer = writer
@@ -95,15 +95,23 @@ class RunJournal(Refusable):
         """Keep the ended run; committed on return, except under ``none``, where only a full queue makes it wait."""
         if run.status is None:
             raise StoreError(f"run {run.id} has not ended; a run is sealed once it has a status")
-        self.ended = True
+        try:
+            await self._hand_over(self._sealing(run, run.status))
+        finally:  # not before: until its seal is queued, this very process could take the run over
+            self.ended = True
+
+    def _sealing(self, run: Run, status: RunStatus) -> Write:
+        """The head as it ended, and the steps that were not written yet."""
         write = self._begin()
         head = run_row(run, self._durability, "", self._epoch, 0, write.put)
         if self._durability is Durability.STEP:
-            write.sealed = (run.id, self._epoch, run.status.value, *head[-2:])
+            write.sealed = (run.id, self._epoch, status.value, *head[-2:])
         else:
             write.kept = head
         write.steps = self._missing_steps(run.steps, write)
-        _sized(write, head, *write.steps)
+        return _sized(write, head, *write.steps)
+
+    async def _hand_over(self, write: Write) -> None:
         if self._durability is Durability.NONE and not self._writer.inbox.full:
             self._writer.post(write)
         else:

@@ -11,6 +11,7 @@ from stretto.record.canonical import canonical
 from stretto.record.codec import encode_run
 from stretto.record.model import Run
 from stretto.record.recorder import Journal, Recorder
+from stretto.store.batch import Write
 from stretto.store.sqlite import Store
 from stretto.types.enums import Durability, RunStatus
 from stretto.types.errors import StoreError
@@ -111,6 +112,34 @@ async def test_steps_that_only_the_seal_brings_are_kept_too(store: Store) -> Non
     run.status = RunStatus.OK
     await journal.seal(run)
     assert canonical_run(store.get(run.id)) == canonical_run(run)
+
+
+async def test_a_run_is_not_sealed_without_a_step_that_was_lost_behind_it(store: Store) -> None:
+    run = an_open_run()
+    journal = await store.open(run, Durability.STEP)
+    store._writer.call(
+        lambda connection: connection.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON steps BEGIN SELECT raise(ABORT, 'full'); END"
+        )
+    )
+    hold_up(store)
+    journal.step(step := a_step("lost"))
+    behind = store._writer.inbox._queue[0]
+    assert isinstance(behind, Write)
+    behind.complete()  # as a commit does, before it fails
+    run.steps, run.status = [step], RunStatus.OK
+    sealing = asyncio.ensure_future(journal.seal(run))
+    await asyncio.sleep(0)
+    store._writer.inbox.give_back([])
+    with pytest.raises(StoreError, match="cannot be kept, its record is not whole: full"):
+        await sealing
+    assert store.get(run.id).status is None
+
+
+def hold_up(store: Store) -> None:
+    """Let the writer take nothing until its inbox is given back."""
+    while store._writer.inbox.borrow() is None:
+        time.sleep(0)
 
 
 async def test_the_order_of_the_sealed_run_is_kept(store: Store) -> None:
