@@ -61,7 +61,8 @@ class Inbox(Generic[_Item]):
 
     def __init__(self, full_bytes: int = FULL_BYTES) -> None:
         self._full_bytes = full_bytes
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        """Reentrant: whatever is allocated under it may set off a garbage collection that closes this very store."""
         self._room = threading.Condition(self._lock)
         self._returned = threading.Condition(self._lock)
         self._borrowed = False
@@ -88,7 +89,8 @@ class Inbox(Generic[_Item]):
     @property
     def idle(self) -> bool:
         """Whether all that was put is done."""
-        return not self._queue and self.state is not State.BUSY and not self._borrowed
+        with self._lock:  # between two of the looks, what was borrowed might be given back undone
+            return not self._queue and self.state is not State.BUSY and not self._borrowed
 
     def put(self, item: _Item, *, awaited: bool) -> bool:
         """Queue an item; False when closed. Work behind blocks the thread while the queue is full."""

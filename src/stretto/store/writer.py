@@ -113,9 +113,13 @@ class Writer:
         return result
 
     def close(self) -> None:
-        """Commit what is queued, give back the leases and close the file. Later writes are refused."""
+        """Commit what is queued, give back the leases and close the file. Later writes are refused.
+
+        Returns when that is done; called in the writer's own thread, which let go of the last write of a store that
+        nobody holds any more, it is done afterwards.
+        """
         self.inbox.close()
-        if self._thread is not None:
+        if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
     def _put(self, item: Write | _Task, *, awaited: bool) -> None:
@@ -236,7 +240,6 @@ class Writer:
             if getattr(error, "sqlite_errorcode", None) not in _PASSING:
                 self._disconnect()
             raise store_error(error, self.path) from error
-        self.lost_unsaved = 0
         self._logged += _TRANSACTION_BYTES
         return result
 
@@ -251,6 +254,7 @@ class Writer:
             if connection.in_transaction:  # SQLite itself has rolled back after some failures
                 connection.execute("ROLLBACK")
             raise
+        self.lost_unsaved = 0
         return result
 
     def _settle(self, writes: Iterable[Write], error: StoreError | None, *, refused: bool = False) -> None:

@@ -298,3 +298,21 @@ async def wait_in_vain(store: Store) -> None:
         await store.open(an_open_run(), Durability.STEP)
     with pytest.raises(StoreError, match="was closed"):
         await store.open(an_open_run(), Durability.STEP)
+
+
+# letting go
+
+
+async def test_a_store_that_is_let_go_of_closes_when_its_last_write_is_committed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unraisable: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    store = Store(path)
+    await record(store, a_run(), Durability.NONE)
+    reader, thread = store._reader, store._writer._thread
+    assert thread is not None
+    del store
+    thread.join()
+    assert unraisable == []
+    assert reader._closed

@@ -122,3 +122,10 @@ def test_nothing_is_borrowed_while_something_awaited_is_queued() -> None:
     inbox.put(Item("a"), awaited=True)
     assert inbox.borrow() is None
     assert names(inbox.take(never)) == ["a"]
+
+
+def test_who_holds_the_inbox_may_close_it() -> None:
+    inbox: Inbox[Item] = Inbox()
+    with inbox._lock:
+        inbox.close()
+    assert inbox.take(never) == []
