@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -34,15 +35,27 @@ class OwnLoop:
     def __init__(self, last: Last) -> None:
         self._last = last
         self._number: int | None = None
+        self._turn = threading.Lock()
+        """Held by the thread that is in the loop."""
 
     def run(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run what `start` makes to its end. Raises UsageError inside a running event loop."""
+        """Run what `start` makes to its end. Raises UsageError inside a running event loop, and while another thread
+        is at it: to wait for that might be to wait for ever, since it may be waiting for this one.
+        """
         if _in_event_loop():
             raise UsageError("an event loop is running here: use `await workflow.run(...)`")
-        if self._number is None:
-            self._number = self._begin()
-        runner, _ = _OPEN[self._number]
-        return runner.run(start())
+        if not self._turn.acquire(blocking=False):
+            raise UsageError(
+                "another thread is in a call of this workflow that blocks; load a workflow for each thread, or use "
+                "`await workflow.run(...)` in one event loop"
+            )
+        try:
+            if self._number is None:
+                self._number = self._begin()
+            runner, _ = _OPEN[self._number]
+            return runner.run(start())
+        finally:
+            self._turn.release()
 
     def close(self) -> None:
         """End the loop, when there is one; the next call begins another."""

@@ -37,7 +37,7 @@ class ComponentCatalog:
     def find(self, reference: str) -> Component | None:
         """The component of that name and version, or None."""
         name, _, version = reference.partition("@")
-        component = self._components.get(name) or self._part(name)
+        component = self._components[name] if name in self._components else self._part(name)
         if component is None or (version and component.card.version != version):
             return None
         return component

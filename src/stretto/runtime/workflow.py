@@ -122,7 +122,7 @@ class Workflow:
         """`run` for code that is not async; takes the same options.
 
         Keeps one event loop for this workflow, so components stay open between calls. Raises UsageError inside a
-        running event loop.
+        running event loop, and while another thread is in such a call of this workflow.
         """
         return self._own_loop.run(lambda: self.run(run_input, **options))
 

@@ -4,9 +4,13 @@ import asyncio
 import gc
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import pytest
+
 import stretto
+from stretto.types.errors import UsageError
 from tests.unit.runtime.conftest import WorkflowOf
 
 ONE = """
@@ -102,3 +106,24 @@ def test_a_script_that_closes_nothing_ends_with_everything_closed(tmp_path: Path
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == ["ok", "closed in its own loop: True"]
+
+
+def test_a_second_thread_is_told_that_the_first_is_in_the_loop(workflow_of: WorkflowOf) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    @stretto.component("held")
+    def held() -> None:
+        entered.set()
+        leave.wait()
+
+    with workflow_of(ONE, held) as workflow:
+        first = threading.Thread(target=workflow.run_sync, args=({},))
+        first.start()
+        entered.wait()
+        try:
+            with pytest.raises(UsageError, match="another thread is in a call of this workflow that blocks; load"):
+                workflow.run_sync({})
+        finally:
+            leave.set()
+            first.join()
+        assert workflow.run_sync({}).succeeded

@@ -5,7 +5,10 @@ import pytest
 import stretto
 from stretto.components.python.decorator import component_of
 from stretto.runtime.catalog import ComponentCatalog
+from stretto.types.card import Card
 from stretto.types.enums import Scope
+from stretto.types.ids import digest_of
+from stretto.types.messages import Request, Response
 from stretto.types.protocols import Component
 
 
@@ -40,6 +43,23 @@ def catalog(*components: Component) -> ComponentCatalog:
 def test_a_reference_is_a_name_and_perhaps_the_version_that_must_be_there(reference: str, is_found: bool) -> None:
     planner = component("planner", "2.1.0")
     assert (catalog(planner, component("other")).find(reference) is planner) is is_found
+
+
+class Bag:
+    """A component that is false as long as it is empty."""
+
+    card = Card(name="bag", version="1.0.0", kind="python", digest=digest_of(b"bag"))
+
+    def __len__(self) -> int:
+        return 0
+
+    async def __call__(self, request: Request) -> Response:
+        return Response(output=request.input)
+
+
+def test_a_component_is_found_whatever_it_holds() -> None:
+    bag = Bag()
+    assert ComponentCatalog({"bag": bag}).find("bag") is bag
 
 
 @pytest.mark.parametrize(
