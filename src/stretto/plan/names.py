@@ -14,10 +14,6 @@ from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Getter
 from stretto.plan.valuetype import DYN, Kind, Missing, ValueType, at, join, object_of
 from stretto.types.json import Json, PathPart, ValuePath, render_path
 
-GIVEN_ROOTS: Final = ("input", "memory", "resources", "run")
-"""Roots that the engine fills; no output mapping may target them."""
-
-
 NO_STEPS: Final[Mapping[str, str]] = MappingProxyType({})
 
 

@@ -14,11 +14,14 @@ MAX_NAME_CHARS: Final = 64
 GIVEN_ROOTS: Final = ("input", "memory", "resources", "run", "steps", "round", "index")
 """Roots of the context that Stretto writes itself."""
 
-_CEL_WORDS: Final = (
-    *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if"),
-    *("import", "let", "loop", "package", "namespace", "return", "var", "void", "while"),
+CEL_KEYWORDS: Final = ("true", "false", "null", "in")
+"""Words of CEL's own grammar, which can name nothing, not even a field (cel-spec langdef, section "Syntax")."""
+
+CEL_RESERVED: Final = (
+    *("as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"),
+    *("namespace", "return", "var", "void", "while"),
 )
-"""Reserved by CEL (language definition, section "Syntax"): none can begin an expression."""
+"""Words that CEL keeps from being names, for languages that embed it. They may still be fields: ``input.if``."""
 
 
 def _as_identifier(text: str) -> str:
@@ -67,7 +70,7 @@ STEP_NAME: Final = Text(
     rules=(
         _IS_IDENTIFIER,
         _IS_SHORT,
-        _not_one_of(("true", "false", "null", "in"), "is a word of CEL", "a name that is no word of CEL"),
+        _not_one_of(CEL_KEYWORDS, "is a word of CEL", "a name that is no word of CEL"),
     ),
 )
 
@@ -77,7 +80,7 @@ VARIABLE: Final = Text(
         _IS_IDENTIFIER,
         _IS_SHORT,
         _not_one_of((*GIVEN_ROOTS, "carry"), "is given by Stretto already", "a name of your own"),
-        _not_one_of(_CEL_WORDS, "is a word of CEL", "a name that is no word of CEL"),
+        _not_one_of((*CEL_KEYWORDS, *CEL_RESERVED), "is a word of CEL", "a name that is no word of CEL"),
     ),
 )
 

@@ -29,6 +29,7 @@ from stretto.plan.expr.syntax import (
     Unary,
 )
 from stretto.plan.expr.tokens import NUMBERS, Lexeme, Token, read_tokens
+from stretto.spec.texts import CEL_KEYWORDS, CEL_RESERVED
 
 MAX_DEPTH: Final = 48
 """Nesting of the tree. The grammar asks for at least 32; each level costs a dozen Python frames here and some 3 KB of
@@ -46,16 +47,6 @@ BINDING: Final = {
 UNARY_BINDING: Final = 6
 
 CONSTANTS: Final = {"true": True, "false": False, "null": None}
-
-KEYWORDS: Final = frozenset({"true", "false", "null", "in"})
-
-RESERVED: Final = frozenset(
-    {
-        *("as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"),
-        *("namespace", "return", "var", "void", "while"),
-    }
-)
-"""Words that CEL keeps from being names, for languages that embed it. They may still be fields: ``input.if``."""
 
 CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
@@ -219,7 +210,7 @@ class _Reader:
         name = self._take()
         if name.text == "?":
             raise self._no_optional(name.start - 1, name.end, ".")
-        if name.kind not in (Token.IDENT, Token.ESCAPED) or name.text in KEYWORDS:
+        if name.kind not in (Token.IDENT, Token.ESCAPED) or name.text in CEL_KEYWORDS:
             self._at -= 1
             raise self._no_field(name, operand)
         field = name.text.strip("`")
@@ -231,7 +222,7 @@ class _Reader:
         if isinstance(operand, Literal) and isinstance(operand.value, int):
             start, end = operand.start, self._tokens[self._at - 1].end
             return refuse(ExprCode.SYNTAX, "a number ends with its point", start, end, expected="a digit after it")
-        suggestion = f"['{found.text}']" if found.text in KEYWORDS else ""
+        suggestion = f"['{found.text}']" if found.text in CEL_KEYWORDS else ""
         message = f"{found.in_words} is no field name"
         expected = "a field name or a method after `.`"
         return refuse(ExprCode.SYNTAX, message, found.start, found.end, expected=expected, suggestion=suggestion)
@@ -319,7 +310,7 @@ class _Reader:
     def _name(self, name: Lexeme, *, rooted: bool) -> Node:
         if name.text in CONSTANTS and not rooted:
             return Literal(name.start, name.end, 1, CONSTANTS[name.text])
-        if name.text in RESERVED or name.text in KEYWORDS:
+        if name.text in CEL_RESERVED or name.text in CEL_KEYWORDS:
             raise refuse(
                 ExprCode.SYNTAX,
                 f"`{name.text}` is a reserved word",
