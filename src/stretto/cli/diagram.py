@@ -33,8 +33,8 @@ def _written(steps: Iterable[StepSpec], prefix: str) -> Iterator[tuple[str, Step
 
 def _step(line: StepLine, step: StepSpec, plan: Plan) -> Box:
     component = plan.components.get(step.component.value.partition("@")[0]) if step.component else None
-    schema = component.card.input if component else {}
-    says = [f"{component.card.kind}, {effects_of(component.card)}"] if component else []
+    schema = {} if component is None else component.card.input
+    says = [] if component is None else [f"{component.card.kind}, {effects_of(component.card)}"]
     if step.condition is not None:
         says.append(f"if {step.condition.value}")
     return Box(line.path, "; ".join(says), tuple(_arrows(step.input_mapping or (), schema)), beside=line.together)

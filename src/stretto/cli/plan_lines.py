@@ -9,7 +9,6 @@ import msgspec
 from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, Plan, SubOp
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
-from stretto.types.json import Json
 
 
 class StepLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,16 +56,12 @@ def effects_of(card: Card, most: int = 3) -> str:
 def limits_of(plan: Plan) -> list[str]:
     """The durability and the budget in words."""
     budget = plan.budget
-    limits: list[tuple[str, Json]] = [
-        ("retries", budget.retries),
-        ("tokens", budget.tokens),
-        ("cost", budget.cost),
-    ]
+    limits = (("retries", budget.retries), ("tokens", budget.tokens), ("cost", budget.cost))
     words = [f"durability {plan.durability}"]
     if budget.deadline is not None:
         reserve = f" ({seconds(budget.reserve.total_seconds())} of it for fallbacks)" if budget.reserve else ""
         words.append(f"deadline {seconds(budget.deadline.total_seconds())}{reserve}")
-    return [*words, *(f"{name} ≤ {value:,}" for name, value in limits if isinstance(value, int | float))]
+    return [*words, *(f"{name} ≤ {value:,}" for name, value in limits if value is not None)]
 
 
 def seconds(value: float) -> str:

@@ -39,8 +39,9 @@ def _encoded(plan: Plan, step: StepRecord, output: Json) -> bytes:
         )
     whose = f"the output given for '{step.path}'"
     component = plan.components.get(step.component)
+    what = whose if component is None else f"{whose}, a call of '{step.component}',"
     try:
-        return encoded_answer(component, f"{whose}, a call of '{step.component}'," if component else whose, output)
+        return encoded_answer(component, what, output)
     except InputError as error:
         raise InputError(error.what, error.violations, _completed(component, step, output)) from None
 
