@@ -19,7 +19,7 @@ from stretto.plan.outputs import OutputTypes
 from stretto.plan.slots import Slots
 from stretto.plan.valuetype import BOOL, DYN, INT, Kind, ValueType, join, render
 from stretto.spec.codes import SpecCode
-from stretto.spec.model import EstimateSpec, OnItemError, ResilienceSpec, StepSpec
+from stretto.spec.model import EstimateSpec, ForEachSpec, OnItemError, RepeatSpec, ResilienceSpec, StepSpec
 from stretto.spec.report import Report
 from stretto.spec.source import Located
 from stretto.types.json import JsonObject
@@ -74,9 +74,9 @@ class Blocks:
     def _work(self, step: StepSpec, slot: int, names: Names) -> AnyOp | None:
         """Compile what a step does when its condition holds."""
         if step.repeat is not None:
-            return self._loop(step, slot, names)
+            return self._loop(step, step.repeat, slot, names)
         if step.for_each is not None:
-            return self._map(step, slot, names)
+            return self._map(step, step.for_each, slot, names)
         return self._own(step, slot, names)
 
     def _refuse_without_call(self, step: StepSpec) -> None:
@@ -123,32 +123,20 @@ class Blocks:
 
     # bodies
 
-    def _map(self, step: StepSpec, slot: int, names: Names) -> MapOp | None:
-        each = step.for_each
-        if each is None:
-            return None
+    def _map(self, step: StepSpec, each: ForEachSpec, slot: int, names: Names) -> MapOp | None:
         over = self._reader.expression(each.over, names)
         item_name = "item" if each.item is None else each.item.value
-        inner = Names(names)
         kind = DYN if over is None else self._item_type(each.over, over.type)
-        item_slot, index_slot = self._slots.new(item_name), self._slots.new("index")
+        first_own = item_slot = self._slots.new(item_name)
+        index_slot = self._slots.new("index")
+        inner = Names(names)
         for name, its_slot, its_type in ((item_name, item_slot, kind), ("index", index_slot, INT)):
             inner.hide(name)
             inner.bind((name,), [Binding(slot=its_slot, type=its_type)])
-        first_own = item_slot
-        if each.steps:
-            body = self.compile(each.steps, inner)
-            result = _object_getter([(op.name, op.slot) for op in body.ops])
-        else:
-            own_slot = self._slots.new(f"steps.{step.name.value}[]")
-            own = self._own(step, own_slot, inner)
-            if own is None:
-                return None
-            self._slots.read |= own.reads
-            body = Block(ops=(replace(own, name="", share=None),), linear=True)
-            result = _slot_getter(own_slot)
-        if over is None:
+        compiled = self._item_body(step, each, inner)
+        if over is None or compiled is None:
             return None
+        body, result = compiled
         return MapOp(
             name=step.name.value,
             slot=slot,
@@ -165,6 +153,18 @@ class Blocks:
             share=step.share,
         )
 
+    def _item_body(self, step: StepSpec, each: ForEachSpec, inner: Names) -> tuple[Block, Getter] | None:
+        """What is done for each item, and how its result is read: the map's own steps, or the one call of its step."""
+        if each.steps:
+            body = self.compile(each.steps, inner)
+            return body, _object_getter([(op.name, op.slot) for op in body.ops])
+        own_slot = self._slots.new(f"steps.{step.name.value}[]")
+        own = self._own(step, own_slot, inner)
+        if own is None:
+            return None
+        self._slots.read |= own.reads
+        return Block(ops=(replace(own, name="", share=None),), linear=True), _slot_getter(own_slot)
+
     def _item_type(self, place: Located[str], kind: ValueType) -> ValueType:
         if kind.kind in (Kind.DYN, Kind.ARRAY):
             return kind.item or DYN
@@ -177,10 +177,7 @@ class Blocks:
         )
         return DYN
 
-    def _loop(self, step: StepSpec, slot: int, names: Names) -> LoopOp | None:
-        repeat = step.repeat
-        if repeat is None:
-            return None
+    def _loop(self, step: StepSpec, repeat: RepeatSpec, slot: int, names: Names) -> LoopOp:
         inner = Names(names)
         inner.hide("carry")
         inner.hide("round")
