@@ -12,7 +12,7 @@ from stretto.record.model import StepRecord, decoded
 from stretto.types.enums import Effect, RunStatus, StepStatus
 from stretto.types.errors import StrettoError
 from stretto.types.ids import MEMORY_PATH
-from tests.replay.cases import Case, Change, copied, folders, read_case, recorded_in
+from tests.replay.cases import Case, Change, Wrong, copied, folders, read_case, recorded_in
 
 FOLDERS = folders()
 
@@ -110,19 +110,26 @@ async def test_a_replay_under_a_change_marks_what_is_downstream_as_simulated_and
     assert again.simulated
 
 
+WRONG = [
+    pytest.param(folder, wrong, id=f"{folder.parent.name}-{folder.name}-{'-'.join(wrong.outputs)}")
+    for folder in FOLDERS
+    for wrong in read_case(folder).wrong
+]
+
+
+@pytest.mark.parametrize(("folder", "wrong"), WRONG, indirect=["folder"])
 async def test_outputs_that_cannot_stand_are_told_with_what_is_wrong(
-    case: Case, recorded: Run, workflow: stretto.Workflow
+    wrong: Wrong, recorded: Run, workflow: stretto.Workflow
 ) -> None:
-    for wrong in case.wrong:
-        if wrong.before:
-            with pytest.raises(StrettoError) as caught:
-                await workflow.replay(recorded, outputs=wrong.outputs)
-            said = str(caught.value)
-        else:
-            again = await workflow.replay(recorded, outputs=wrong.outputs)
-            assert again.status is RunStatus.FAILED
-            said = again.error.message if again.error else ""
-        assert wrong.says in said
+    if wrong.before:
+        with pytest.raises(StrettoError) as caught:
+            await workflow.replay(recorded, outputs=wrong.outputs)
+        said = str(caught.value)
+    else:
+        again = await workflow.replay(recorded, outputs=wrong.outputs)
+        assert again.status is RunStatus.FAILED
+        said = again.error.message if again.error else ""
+    assert wrong.says in said
 
 
 def test_what_became_known_later_is_kept_in_its_order(case: Case, recorded: Run, store: Store) -> None:
