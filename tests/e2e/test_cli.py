@@ -178,6 +178,47 @@ def test_a_reader_that_goes_away_is_no_complaint(folder: Path) -> None:
     assert process.returncode == 141
 
 
+@pytest.mark.parametrize("arguments", [["schema", "run"], ["schema", "run", "--json"], ["run", "noisy.yaml"], ["-h"]])
+def test_a_stdout_on_a_full_disk_is_told_as_that_and_no_bug(folder: Path, arguments: list[str]) -> None:
+    if arguments[0] == "run":
+        arguments = [*arguments, "--input", INPUT, "--json"]
+    with open("/dev/full", "w") as full:
+        told = subprocess.run(
+            [STRETTO, *arguments], cwd=folder, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert told.returncode == 1
+    assert "error: the result cannot be written to stdout: No space left on device" in told.stderr
+    assert "bug" not in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("closed", "out"),
+    [
+        ("<&-", '{"answer":"OSLO"}\n'),
+        (">&-", ""),
+        ("2>&-", '{"answer":"OSLO"}\n'),
+        ("<&- >&- 2>&-", ""),
+    ],
+)
+def test_streams_that_are_closed_or_full_change_no_outcome(folder: Path, closed: str, out: str) -> None:
+    shell = f"\"$0\" run noisy.yaml --input '{INPUT}' {closed}"
+    told = subprocess.run(
+        ["bash", "-c", shell, STRETTO], cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 0
+    assert "Traceback" not in told.stderr
+    assert told.stdout == out
+    (run,) = json.loads(stretto(folder, "runs", "list", "--json").stdout)["runs"]
+    assert run["status"] == "ok"
+
+
+def test_notes_that_cannot_be_written_leave_the_exit_code_alone(folder: Path) -> None:
+    with open("/dev/full", "w") as full:
+        told = subprocess.run([STRETTO, "check", "none.yaml"], cwd=folder, env=environment(), stderr=full, check=False)
+    assert told.returncode == 2
+
+
 def on_a_terminal(folder: Path, *arguments: str, columns: int = 80, **more: str) -> str:
     """What a terminal of that width is sent: stdout and stderr."""
     ours, theirs = pty.openpty()

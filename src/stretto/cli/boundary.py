@@ -16,7 +16,8 @@ from stretto.cli.app import app
 from stretto.cli.errors import error_document, error_text
 from stretto.cli.exits import Exit, exit_of
 from stretto.cli.interrupted import tell_interrupted
-from stretto.cli.terminal import note, notes, print_json, survive_any_encoding
+from stretto.cli.streams import ResultLostError, silence_stdout, take_streams
+from stretto.cli.terminal import note, notes, print_json
 from stretto.spec.source import printable
 from stretto.types.errors import StrettoError
 
@@ -29,12 +30,14 @@ _WRONG_USAGE: Final = cast("tuple[type[Exception], ...]", typer.BadParameter.__b
 
 def run_process() -> NoReturn:
     """Run the command of this process and exit with its code."""
-    survive_any_encoding()
+    take_streams()
     code = execute(sys.argv[1:])
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         code = _leave_quietly()
+    except ResultLostError as error:
+        code = _tell_lost(error)
     sys.exit(code)
 
 
@@ -50,6 +53,8 @@ def execute(arguments: Sequence[str]) -> int:
         return tell_interrupted("stopped by Ctrl-C", as_json=as_json)
     except BrokenPipeError:
         return _leave_quietly()
+    except ResultLostError as error:
+        return _tell_lost(error)
     except Exception as error:  # noqa: BLE001  # the boundary: whatever is not ours is told as a bug
         leaf = _first_of(error)
         return _tell(leaf, as_json=as_json) if isinstance(leaf, StrettoError) else _tell_bug(error, as_json=as_json)
@@ -141,6 +146,13 @@ def _say(code: Exit, name: str, message: str, *, as_json: bool) -> int:
 
 
 def _leave_quietly() -> int:
-    """Stop writing to a pipe that nobody reads; Python would complain of it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Stop writing to a pipe that nobody reads."""
+    silence_stdout()
     return Exit.BROKEN_PIPE
+
+
+def _tell_lost(error: ResultLostError) -> int:
+    """Say on stderr, with or without --json, that the result came nowhere."""
+    silence_stdout()
+    note(f"error: the result cannot be written to stdout: {error}; what the command did stands")
+    return Exit.FAILED

@@ -10,7 +10,7 @@ class Exit(IntEnum):
 
     OK = 0
     FAILED = 1
-    """The check or the run failed, or the store cannot be read or written."""
+    """The check or the run failed, or the store or stdout cannot be written or read."""
     USAGE = 2
     """A flag, a name, an input or a file is wrong; nothing was run."""
     INTERRUPTED = 130

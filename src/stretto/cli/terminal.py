@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from io import TextIOWrapper
 from typing import Final, NoReturn
 
 import orjson
@@ -114,13 +113,6 @@ def working(what: RichCast) -> Iterator[None]:
 def is_unicode(console: Console) -> bool:
     """Whether the stream can show more than ASCII."""
     return console.encoding.lower().startswith("utf")
-
-
-def survive_any_encoding() -> None:
-    """Show what the streams' encoding does not have as escapes, instead of failing on it."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _stream(*, stderr: bool) -> Console:
