@@ -3,10 +3,11 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final, Protocol
+from typing import BinaryIO, Final, Protocol
 
 import msgspec
 
@@ -27,7 +28,10 @@ _BATCH: Final = 200
 
 
 class Keeper(Protocol):
-    """What is exported beside the runs themselves."""
+    """What is exported beside the runs themselves, and where it lies."""
+
+    @property
+    def path(self) -> Path: ...
 
     def effects(self, run_id: str) -> Sequence[EffectRecord]: ...
 
@@ -45,7 +49,12 @@ class Imported(msgspec.Struct, kw_only=True):
 
 
 def export_to(store: Keeper, out: Path, blobs_dir: Path | None, runs: Iterable[Run]) -> int:
-    """Write runs, each followed by its effects and annotations; returns how many runs."""
+    """Write runs, each followed by its effects and annotations; returns how many runs.
+
+    What `out` held before stays until all is written. Raises UsageError when it is a file of the store itself.
+    """
+    if out.resolve() in _own_files(store.path):
+        raise UsageError(f"{out} is a file of the store itself, which an export would destroy; choose another place")
     count = 0
 
     def records() -> Iterator[Record]:
@@ -58,7 +67,7 @@ def export_to(store: Keeper, out: Path, blobs_dir: Path | None, runs: Iterable[R
 
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with out.open("wb") as file:
+        with _whole(out) as file:
             export_runs(records(), file, blobs_dir or _beside(out))
     except OSError as error:
         raise StoreError(f"{out} cannot be written: {error}; choose another place") from error
@@ -84,6 +93,29 @@ def import_from(writer: Writer, reader: Reader, source: Path, blobs_dir: Path | 
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}; give the path of an export") from error
     return imported
+
+
+def _own_files(path: Path) -> set[Path]:
+    """The database with its write-ahead log and shared memory (sqlite.org/tempfiles.html)."""
+    place = path.resolve()
+    return {place, *(place.with_name(place.name + ending) for ending in ("-wal", "-shm", "-journal"))}
+
+
+@contextmanager
+def _whole(out: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `out` once it is whole; a pipe or a device is written as it stands."""
+    place = out.resolve()
+    if place.exists() and not place.is_file():
+        with place.open("wb") as file:
+            yield file
+        return
+    partial = place.with_name(f"{place.name}.partial")
+    try:
+        with partial.open("wb") as file:
+            yield file
+        partial.replace(place)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _beside(path: Path) -> Path:

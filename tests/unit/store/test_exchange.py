@@ -1,5 +1,7 @@
 import asyncio
+import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,41 @@ def test_only_the_runs_that_are_asked_for_leave(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store:
         assert store.export(tmp_path / "one.jsonl", split="test") == 1
         assert store.export(tmp_path / "one.jsonl", limit=1) == 1
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
+def test_an_export_never_takes_the_place_of_its_own_store(tmp_path: Path, ending: str) -> None:
+    asyncio.run(filled(tmp_path / "a.db"))
+    (tmp_path / "link").symlink_to(tmp_path / f"a.db{ending}")
+    with Store(tmp_path / "a.db") as store:
+        for place in (tmp_path / f"a.db{ending}", tmp_path / "link"):
+            with pytest.raises(UsageError, match="is a file of the store itself, which an export would destroy"):
+                store.export(place)
+        assert len(list(store.runs())) == 2
+
+
+def test_what_an_export_replaces_stays_until_all_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asyncio.run(filled(tmp_path / "a.db"))
+    out = tmp_path / "out" / "runs.jsonl"
+    with Store(tmp_path / "a.db") as store:
+        store.export(out)
+        before = out.read_bytes()
+        monkeypatch.setattr(store, "annotations", lambda _run: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            store.export(out)
+    assert out.read_bytes() == before
+    assert [each.name for each in out.parent.iterdir() if each.is_file()] == ["runs.jsonl"]
+
+
+def test_an_export_can_go_into_a_pipe(tmp_path: Path) -> None:
+    asyncio.run(filled(tmp_path / "a.db"))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as reader, Store(tmp_path / "a.db") as store:
+        lines = reader.submit(pipe.read_bytes)
+        store.export(pipe)
+        assert len(lines.result().splitlines()) > 2
+    assert pipe.is_fifo()
 
 
 def test_an_imported_parked_run_is_not_resumed_here(tmp_path: Path) -> None:
