@@ -69,6 +69,12 @@ def test_one_step_is_shown_in_full(cli: Cli, ran: Ran) -> None:
     assert "among look end" in out
 
 
+def test_a_step_that_is_not_there_is_wrong_usage_with_json_too(cli: Cli, ran: Ran) -> None:
+    ran()
+    told = cli("runs", "show", "last", "--step", "planer", "--json")
+    assert (told.code, json.loads(told.out)["error"]["code"]) == (2, "usage")
+
+
 def test_a_step_that_is_not_there_gets_the_nearest(cli: Cli, ran: Ran) -> None:
     ran()
     told = cli("runs", "show", "last", "--step", "planer")

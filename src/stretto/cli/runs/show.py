@@ -37,12 +37,13 @@ def show_run(
     """Show a run: what it was pinned to, how it ended, its steps on a time line, its writes and what came later."""
     with opened(store) as kept:
         found = find_run(kept, run)
+        meant = None if step is None else recorded_step(found, step)
         effects, annotations = kept.effects(found.id), kept.annotations(found.id)
         if as_json:
             print_json_bytes(whole_document(found, effects, annotations, kept.path))
             return
-    if step is not None:
-        show(step_view(recorded_step(found, step)))
+    if meant is not None:
+        show(step_view(meant))
         return
     console = results()
     room = console.width - 2  # of indent
