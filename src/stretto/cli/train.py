@@ -16,7 +16,7 @@ from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
 from stretto.cli.task_file import hold_to_contract, read_tasks
 from stretto.cli.terminal import notes, print_json, results, show, stdout_for_results_only
-from stretto.cli.train_again import TrainCommand, nothing_left, refuse_begun
+from stretto.cli.train_again import TrainCommand, nothing_left, refuse_begun, updates_made
 from stretto.cli.train_options import options_help, read_options
 from stretto.cli.words import count_text, number_text
 from stretto.components.policy import SoftmaxPolicy
@@ -77,11 +77,10 @@ def train(
         try:
             result = asyncio.run(training.go(resume=resume))
         except KeyboardInterrupt:
-            message = (
-                f"stopped by Ctrl-C after update {training.updates}; --resume goes on with the training in {place}"
-            )
+            made = count_text(updates_made(place), "update")
+            message = f"stopped by Ctrl-C with {made} made; --resume goes on with the training in {place}"
             return tell_interrupted(message, as_json=as_json)
-    if not training.updates:
+    if not training.has_updated:
         notes().print(nothing_left(place, len(result.reports), chosen.updates, command), soft_wrap=True)
     _tell(result, file, policy.name, as_json=as_json)
     return Exit.OK
@@ -94,7 +93,7 @@ class _Training:
         self, workflow: Workflow, policy: SoftmaxPolicy, tasks: Sequence[Task], folder: Path, options: TrainOptions,
         concurrency: int,
     ) -> None:  # fmt: skip
-        self.updates = 0
+        self.has_updated = False
         self._workflow = workflow
         self._policy = policy
         self._tasks = tasks
@@ -121,7 +120,7 @@ class _Training:
                 )  # fmt: skip
 
     def _after(self, report: UpdateReport) -> None:
-        self.updates = report.update
+        self.has_updated = True
         self._bar.update(
             self._shown, completed=report.update * self._options.tasks_per_update * self._options.group_size
         )

@@ -47,12 +47,17 @@ class TrainCommand(msgspec.Struct, frozen=True, kw_only=True):
         return shlex.join(words)
 
 
+def updates_made(place: Path) -> int:
+    """How many updates the training has made that a folder holds; 0 when it holds none."""
+    kept = TrainFolder(place)
+    return kept.load()[0].update if kept.begun else 0
+
+
 def refuse_begun(place: Path, command: TrainCommand) -> None:
     """Raise UsageError when the folder holds a training, which one that begins anew would overwrite."""
-    kept = TrainFolder(place)
-    if not kept.begun:
+    if not TrainFolder(place).begun:
         return
-    made = kept.load()[0].update
+    made = updates_made(place)
     raise UsageError(
         f"{place} holds a training already, {count_text(made, 'update')} long\n"
         f"  go on with it: {command.further(made)}\n"

@@ -11,6 +11,7 @@ from stretto.cli.new.scaffold import write_scaffold
 from stretto.cli.new.whiteboard import read_answers
 from stretto.cli.train_options import TRAIN_OPTIONS, read_options
 from stretto.learn.options import TrainOptions
+from stretto.learn.rollouts import Rollouts
 from tests.unit.cli.conftest import Cli, Told
 
 SMALL = ["--set", "updates=2", "--set", "tasks_per_update=6"]
@@ -75,6 +76,19 @@ def test_a_training_with_nothing_left_to_do_says_how_to_go_on(cli: Cli, desk: Pa
     assert "updates=4" in command
     assert len(typed(cli, command).document["updates"]) == 4
     assert "nothing is left" not in cli(*FIRST, "--set", "updates=5", "--resume").err
+
+
+def test_ctrl_c_tells_of_all_updates_that_the_folder_holds(
+    cli: Cli, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    assert cli(*FIRST, "--set", "updates=1").code == 0
+    monkeypatch.setattr(Rollouts, "make", stopped)
+    told = cli(*FIRST, "--set", "updates=2", "--resume")
+    assert told.code == 130
+    assert "stopped by Ctrl-C with 1 update made; --resume goes on with the training in .stretto" in told.err
 
 
 def test_a_training_that_is_not_the_same_is_refused_with_what_differs(cli: Cli, desk: Path) -> None:
