@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from stretto.cli.compiled import compiled
@@ -17,6 +16,7 @@ from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, WorkflowFile
 from stretto.cli.plan_lines import StepLine, effects_of, limits_of, step_lines
 from stretto.cli.rows import labelled, one_piece
+from stretto.cli.section import section
 from stretto.cli.terminal import note, notes, print_json, results, show
 from stretto.cli.words import EFFECT_STYLES, count_text
 from stretto.plan.model import Note, Plan
@@ -85,21 +85,17 @@ def _report(plan: Plan, file: Path, said: list[Note], width: int, *, verbose: bo
     parts: list[RenderableType] = [
         Text.assemble((plan.name, "bold"), f" {plan.version}  ", (str(file), "dim")),
         Text("  " + " · ".join(limits_of(plan)), "dim"),
-        _titled("steps", _steps(lines, width, verbose=verbose)),
-        _titled("components", _components(plan, width, verbose=verbose)),
+        section("steps", _steps(lines, width, verbose=verbose)),
+        section("components", _components(plan, width, verbose=verbose)),
     ]
     if any(line.together for line in lines):
         parts.insert(3, Text("  Steps with the same number run at the same time.", "dim"))
     if said:
-        parts.append(_titled("notes", Group(*(Text.assemble((f"{n.place}: ", "bold"), n.text) for n in said))))
+        parts.append(section("notes", Group(*(Text.assemble((f"{n.place}: ", "bold"), n.text) for n in said))))
     parts.append(
         Text(f"\nok: {count_text(len(lines), 'step')}, {count_text(len(plan.components), 'component')}", "bold green")
     )
     return Group(*parts)
-
-
-def _titled(title: str, body: RenderableType) -> RenderableType:
-    return Group("", Text(title, "bold"), Padding(body, (0, 0, 0, 2), expand=False))
 
 
 def _steps(lines: list[StepLine], width: int, *, verbose: bool) -> RenderableType:

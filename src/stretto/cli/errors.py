@@ -6,6 +6,7 @@ import msgspec
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from stretto.record.model import ErrorInfo
 from stretto.spec.source import printable
 from stretto.types.errors import ContractError, InputError, NotJsonError, Problem, SpecError, StrettoError, Violation
 from stretto.types.json import Json, JsonObject
@@ -42,6 +43,13 @@ def problem_text(problem: Problem, width: int) -> Text:
     if problem.suggestion:
         text.append("\n  try: ", "dim").append(problem.suggestion, "green")
     return text.append(f"\n  [{problem.code}]", "dim")
+
+
+def failure_text(error: ErrorInfo) -> Text:
+    """Why a run failed, from its record: where, and what was said."""
+    first, *rest = printable_lines(error.message)
+    head = Text.assemble((f"{error.path}: " if error.path else "", "bold"), (first, "red"))
+    return Text("\n").join([head, *map(Text, rest)])
 
 
 def error_document(error: StrettoError) -> JsonObject:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from stretto.cli.errors import printable_lines
+from stretto.cli.errors import failure_text
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.run_document import run_document
 from stretto.cli.terminal import note, print_json_bytes
@@ -25,7 +25,7 @@ def tell_run(run: Run, path: Path, file: Path, *, given: Path | None, as_json: b
     if run.succeeded:
         print_json_bytes(bytes(run.output))
     if run.error is not None:
-        note(_error(run.error.path, run.error.message))
+        note(failure_text(run.error))
     line = status_text(run.status, run.reason).append(f" in {ms_text(run.duration_ms)}, kept in {path}; ")
     note(line.append("look at it: ").append(_command("show", run, given), "bold"))
     if run.status is RunStatus.PARKED:
@@ -48,9 +48,3 @@ def _command(verb: str, run: Run, given: Path | None) -> str:
     """A command to type next, with the store as it was given."""
     store = "" if given is None else f" --store {shlex.quote(str(given))}"
     return f"stretto runs {verb} {run.id}{store}"
-
-
-def _error(path: str, message: str) -> Text:
-    first, *rest = printable_lines(message)
-    head = Text.assemble((f"{path}: " if path else "", "bold"), (first, "red"))
-    return Text("\n").join([head, *map(Text, rest)])

@@ -7,7 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from stretto.cli.errors import printable_lines
+from stretto.cli.errors import failure_text
 from stretto.cli.help import VerbCommand
 from stretto.cli.opened import opened
 from stretto.cli.options import AsJson, RunRef, StorePath
@@ -16,6 +16,7 @@ from stretto.cli.run_document import whole_document
 from stretto.cli.runs.afterwards import annotations_table, effects_table
 from stretto.cli.runs.header import header
 from stretto.cli.runs.step_view import io_view, step_view
+from stretto.cli.section import section
 from stretto.cli.terminal import print_json_bytes, results, show
 from stretto.cli.timeline import legend, timeline
 from stretto.record.model import ErrorInfo, Run
@@ -49,13 +50,13 @@ def show_run(
     room = console.width - 2  # of indent
     parts: list[RenderableType] = [header(found, console.width), *_timeline(found, console)]
     if found.error is not None:
-        parts.append(_titled("error", _error(found.error)))
+        parts.append(section("error", _error(found.error)))
     if effects:
-        parts.append(_titled("writes", effects_table(effects, found, room)))
+        parts.append(section("writes", effects_table(effects, found, room)))
     if annotations:
-        parts.append(_titled("known later", annotations_table(annotations, room)))
+        parts.append(section("known later", annotations_table(annotations, room)))
     if io:
-        parts.append(_titled("inputs and outputs", io_view(found, room)))
+        parts.append(section("inputs and outputs", io_view(found, room)))
     show(Group(*parts))
 
 
@@ -63,17 +64,9 @@ def _timeline(run: Run, console: Console) -> list[RenderableType]:
     if not run.steps:
         return [Text("\nno step was recorded", "dim")]
     console.width -= 2
-    return [_titled("steps", timeline(run, console)), Padding(legend(run, console), (0, 0, 0, 2), expand=False)]
-
-
-def _titled(title: str, body: RenderableType) -> RenderableType:
-    return Group("", Text(title, "bold"), Padding(body, (0, 0, 0, 2), expand=False))
+    return [section("steps", timeline(run, console)), Padding(legend(run, console), (0, 0, 0, 2), expand=False)]
 
 
 def _error(error: ErrorInfo) -> Text:
-    first, *rest = printable_lines(error.message)
-    text = Text.assemble((f"{error.path}: " if error.path else "", "bold"), (first, "red"))
-    for line in rest:
-        text.append(f"\n{line}")
     codes = [code for code in (error.code, error.rpc_code) if code]
-    return text.append(f"\n[{', '.join(codes)}]", "dim")
+    return failure_text(error).append(f"\n[{', '.join(codes)}]", "dim")

@@ -7,12 +7,12 @@ from typing import Final
 import msgspec
 import orjson
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from stretto.cli.errors import printable_lines
 from stretto.cli.rows import labelled
 from stretto.cli.runs.afterwards import cut
+from stretto.cli.section import section
 from stretto.cli.words import bytes_text, ms_text, number_text, status_text
 from stretto.record.model import NULL, Attempt, Run, StepRecord
 from stretto.spec.source import printable
@@ -42,7 +42,7 @@ def step_view(step: StepRecord) -> RenderableType:
         parts.append(Text(f"{step.component}{action}, effect {step.effect}", "dim"))
     if step.error is not None:
         parts.append(Text("\n".join(printable_lines(step.error.message)), "red"))
-    parts += [_titled(title, body) for title, body in _sections(step)]
+    parts += [section(title, body) for title, body in _sections(step)]
     return Group(*parts)
 
 
@@ -59,10 +59,6 @@ def _sections(step: StepRecord) -> Iterator[tuple[str, RenderableType]]:
         yield "rewards", Group(*map(_reward, step.rewards))
     if step.evidence:
         yield "evidence", _json(msgspec.Raw(orjson.dumps(step.evidence)))
-
-
-def _titled(title: str, body: RenderableType) -> RenderableType:
-    return Group("", Text(title, "bold"), Padding(body, (0, 0, 0, 2), expand=False))
 
 
 def _json(raw: msgspec.Raw) -> Text:
