@@ -10,14 +10,12 @@ from uuid import UUID
 
 import msgspec
 
+from stretto.types.arguments import INT64_MAX, INT64_MIN
 from stretto.types.errors import NotJsonError
 
 MAX_DEPTH: Final = 200
 """Levels of nesting that a value may have. JSON readers give up at some depth (Python's own near 1,000, msgspec at
 what the call stack has left); every reader of a record can take this one."""
-
-_INT_MIN: Final = -(2**63)
-_INT_MAX: Final = 2**63 - 1
 
 _LEAVES: Final = (str, int, float, bool, datetime, date, time, UUID)
 """Types with nothing inside, that the encoder writes itself."""
@@ -99,7 +97,7 @@ def _judge(place: _Place) -> None:
     value = place.value
     if isinstance(value, float) and not math.isfinite(value):
         _raise(place, f"{value} is not JSON; use null or a finite number")
-    if isinstance(value, int) and not _INT_MIN <= value <= _INT_MAX:
+    if isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX:
         shown = f"{value}" if value.bit_length() < 256 else f"an integer of {value.bit_length()} bits"
         _raise(place, f"{shown} lies outside [-2^63, 2^63); write it as a string")
     if isinstance(value, str):

@@ -8,9 +8,7 @@ from stretto.spec.codes import SpecCode
 from stretto.spec.nodes import ScalarNode, quote
 from stretto.spec.report import Report
 from stretto.spec.source import Span
-
-INT64_MIN: Final = -(2**63)
-INT64_MAX: Final = 2**63 - 1
+from stretto.types.arguments import INT64_MAX, INT64_MIN
 
 MAX_INT_DIGITS: Final = 40
 """More digits cannot be in range; they are not even converted, since that takes quadratic time."""

@@ -10,6 +10,7 @@ from stretto.record.arrays import Get
 from stretto.record.codec import decode_annotation
 from stretto.record.model import Annotation, EffectRecord, Run, StepRecord
 from stretto.store.rows import read_effect, read_run, read_step
+from stretto.types.arguments import INT64_MAX
 from stretto.types.enums import Reason, RunStatus
 from stretto.types.errors import StoreError, UsageError
 from stretto.types.ids import Digest, RunId
@@ -150,7 +151,7 @@ def runs_in_doubt(connection: sqlite3.Connection) -> list[tuple[str, str | None,
 def load_annotations(connection: sqlite3.Connection, run_id: str, as_of_ns: int | None) -> list[Annotation]:
     """What is known of a run, in the order in which it became known."""
     query = "SELECT doc FROM annotations WHERE run_id = ? AND at_ns <= ? ORDER BY at_ns, id"
-    until = 2**63 - 1 if as_of_ns is None else as_of_ns
+    until = INT64_MAX if as_of_ns is None else as_of_ns
     return [decode_annotation(row[0]) for row in connection.execute(query, (run_id, until))]
 
 

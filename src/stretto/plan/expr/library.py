@@ -17,6 +17,7 @@ from stretto.plan.expr.emit import CHARACTERS, emit
 from stretto.plan.expr.semantics import NoValue
 from stretto.plan.expr.syntax import Has
 from stretto.plan.valuetype import Kind
+from stretto.types.arguments import INT64_MAX, INT64_MIN
 from stretto.types.json import Json
 
 EXTENSION: Final = "cel.cel"
@@ -114,7 +115,7 @@ def to_json(value: Any) -> Json:
 def _number(value: int | float) -> Json:
     if isinstance(value, float) and not isfinite(value):
         raise NoValue(f"the result is {value}, which JSON cannot hold")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+    if isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX:
         raise NoValue(f"the result {value} does not fit 64 bits")
     return value
 

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from stretto.plan.expr.problem import ExprCode, refuse
+from stretto.types.arguments import INT64_MAX
 
-MAX_INT: Final = 2**63 - 1
 MAX_UINT: Final = 2**64 - 1
 
 PLAIN_ESCAPES: Final = {
@@ -28,7 +28,7 @@ ESCAPES_IN_WORDS: Final = r"""\\ \' \" \n \r \t \a \b \f \v \? \`, \xHH, \uHHHH,
 def read_int(digits: str, start: int, *, negative: bool = False) -> int:
     """An `int` literal's value; its sign belongs to it, so that -2^63 can be written."""
     value = int(digits, 16) if digits[:2] in ("0x", "0X") else int(digits)
-    if value > MAX_INT + negative:
+    if value > INT64_MAX + negative:
         raise refuse(
             ExprCode.SYNTAX,
             f"the integer {digits} does not fit 64 bits",
