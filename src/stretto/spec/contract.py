@@ -8,16 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stretto.spec.codes import SpecCode
-from stretto.spec.contract_model import (
-    BreachSpec,
-    ContractSpec,
-    DomainSpec,
-    DomainValue,
-    RewardSpec,
-    SchemaSpec,
-    SlaSpec,
-    Translation,
-)
+from stretto.spec.contract_model import ContractSpec
 from stretto.spec.domain_keys import SemanticsShape
 from stretto.spec.fields import SchemaShape
 from stretto.spec.read import read_mapping, read_source
@@ -106,18 +97,3 @@ def _parse(source: Source) -> ContractSpec:
     report.raise_if_any()
     assert contract is not None
     return contract
-
-
-__all__ = [
-    "CONTRACT",
-    "BreachSpec",
-    "ContractSpec",
-    "DomainSpec",
-    "DomainValue",
-    "RewardSpec",
-    "SchemaSpec",
-    "SlaSpec",
-    "Translation",
-    "load_contract",
-    "parse_contract",
-]

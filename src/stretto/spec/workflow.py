@@ -7,24 +7,7 @@ import msgspec
 from stretto.spec.codes import SpecCode
 from stretto.spec.contract import CONTRACT
 from stretto.spec.contract_model import ContractSpec
-from stretto.spec.model import (
-    AliasSpec,
-    ComponentDecl,
-    ComponentFile,
-    ComponentKind,
-    FallbackSpec,
-    FieldMapping,
-    FieldSource,
-    ForEachSpec,
-    LiteralSpec,
-    MergeSpec,
-    OnItemError,
-    RepeatSpec,
-    ResilienceSpec,
-    RetrySpec,
-    StepSpec,
-    WorkflowSpec,
-)
+from stretto.spec.model import ComponentFile, WorkflowSpec
 from stretto.spec.nodes import quote
 from stretto.spec.read import read_mapping, read_source
 from stretto.spec.report import Report
@@ -97,27 +80,3 @@ def no_file(path: Located[str], folder: Path, what: str, *, or_else: str = "") -
         expected="a path relative to the folder of this file",
         suggestion=str(Path(path.value).parent / near) if near else or_else,
     )
-
-
-__all__ = [
-    "AliasSpec",
-    "ComponentDecl",
-    "ComponentFile",
-    "ComponentKind",
-    "ContractSpec",
-    "FallbackSpec",
-    "FieldMapping",
-    "FieldSource",
-    "ForEachSpec",
-    "LiteralSpec",
-    "MergeSpec",
-    "OnItemError",
-    "RepeatSpec",
-    "ResilienceSpec",
-    "RetrySpec",
-    "StepSpec",
-    "WorkflowSpec",
-    "load_workflow",
-    "no_file",
-    "parse_workflow",
-]

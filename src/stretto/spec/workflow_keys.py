@@ -6,7 +6,8 @@ import msgspec
 
 from stretto.spec.codes import SpecCode
 from stretto.spec.component_keys import ComponentsShape
-from stretto.spec.contract import CONTRACT, ContractSpec
+from stretto.spec.contract import CONTRACT
+from stretto.spec.contract_model import ContractSpec
 from stretto.spec.field_sources import field_mappings
 from stretto.spec.model import WorkflowSpec
 from stretto.spec.nodes import MapNode, Node, ScalarNode, describe

@@ -5,7 +5,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from stretto.spec.contract import ContractSpec, load_contract, parse_contract
+from stretto.spec.contract import load_contract, parse_contract
+from stretto.spec.contract_model import ContractSpec
 from stretto.types.errors import SpecError
 
 DESIGN = """

@@ -6,18 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from stretto.spec.model import ComponentDecl, ComponentFile, ComponentKind, LiteralSpec, OnItemError, WorkflowSpec
 from stretto.spec.nodes import to_json
 from stretto.spec.source import Located
-from stretto.spec.workflow import (
-    ComponentDecl,
-    ComponentFile,
-    ComponentKind,
-    LiteralSpec,
-    OnItemError,
-    WorkflowSpec,
-    load_workflow,
-    parse_workflow,
-)
+from stretto.spec.workflow import load_workflow, parse_workflow
 from stretto.types.budget import BudgetSpec
 from stretto.types.enums import Durability
 from stretto.types.errors import Code, SpecError
