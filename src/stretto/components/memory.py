@@ -4,7 +4,7 @@ As a step it remembers and recalls; named by a workflow's `memory`, it gives the
 every run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
@@ -62,14 +62,7 @@ class RecencyMemory:
         version: str = "0.0.0",
         description: str = "",
     ) -> None:
-        if not is_component_name(name):
-            raise UsageError(f"'{name}' cannot be the name of a component; expected {NAME_RULE}")
-        for option, value in (("limit", limit), ("keep", keep)):
-            check_whole(f"memory '{name}': {option}", value, least=1)
-        for option, text in (("by", by), ("version", version), ("description", description)):
-            check_text(f"memory '{name}': {option}", text)
-        if limit > keep:
-            raise UsageError(f"memory '{name}': limit is {limit} and keep is {keep}; expected 1 <= limit <= keep")
+        _check(name, limit, keep, {"by": by, "version": version, "description": description})
         self._limit = limit
         self._by = by
         self._store: MemoryStore = (
@@ -141,6 +134,18 @@ _OUTPUT: Final[Schema] = {
     "required": ["recent"],
     "additionalProperties": False,
 }
+
+
+def _check(name: str, limit: int, keep: int, texts: Mapping[str, str]) -> None:
+    """Raise UsageError for options that cannot work."""
+    if not is_component_name(name):
+        raise UsageError(f"'{name}' cannot be the name of a component; expected {NAME_RULE}")
+    for option, value in (("limit", limit), ("keep", keep)):
+        check_whole(f"memory '{name}': {option}", value, least=1)
+    for option, text in texts.items():
+        check_text(f"memory '{name}': {option}", text)
+    if limit > keep:
+        raise UsageError(f"memory '{name}': limit is {limit} and keep is {keep}; expected 1 <= limit <= keep")
 
 
 def _input_schema(limit: int, keep: int) -> Schema:

@@ -17,6 +17,7 @@ from stretto.spec.model import FieldMapping, LiteralSpec
 from stretto.spec.report import Report
 from stretto.spec.source import Located, Span
 from stretto.spec.suggest import nearest
+from stretto.types.errors import Problem
 from stretto.types.json import Json, Schema
 
 
@@ -135,14 +136,8 @@ def compile_mapping(
         _check_names(reader.report, mappings, target, whose)
         for name in sorted(target.required - reads.keys()):
             kind = target.fields.get(name, DYN)
-            reader.report.add(
-                at.problem(
-                    PlanCode.MISSING_FIELD,
-                    f"{whose} needs the field '{name}', which nothing gives",
-                    expected=f"'{name}' ({render(kind)}) in the mapping",
-                    suggestion=_source_of(name, kind, names, after_steps=after_steps),
-                )
-            )
+            suggestion = _source_of(name, kind, names, after_steps=after_steps)
+            reader.report.add(_missing(name, kind, at, whose, suggestion))
         for mapping in mappings:
             _check_value(reader, mapping, reads[mapping.field.value], target, schema, whose)
     built = object_of({name: read.type for name, read in reads.items()})
@@ -167,6 +162,15 @@ def _check_names(report: Report, mappings: Sequence[FieldMapping], target: Value
                     suggestion=near or "",
                 )
             )
+
+
+def _missing(name: str, kind: ValueType, at: Span, whose: str, suggestion: str) -> Problem:
+    return at.problem(
+        PlanCode.MISSING_FIELD,
+        f"{whose} needs the field '{name}', which nothing gives",
+        expected=f"'{name}' ({render(kind)}) in the mapping",
+        suggestion=suggestion,
+    )
 
 
 def _source_of(name: str, kind: ValueType, names: Names, *, after_steps: bool) -> str:
