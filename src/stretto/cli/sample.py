@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from stretto.plan.check import Check
+from stretto.record.canonical import snapshot
+from stretto.types.errors import NotJsonError
 from stretto.types.json import Json, JsonObject, Schema
 
 _PLACEHOLDER: Final = "..."
@@ -13,6 +15,13 @@ _DEEPEST: Final = 8
 """Of a schema that refers to itself; a sample deeper than this explains nothing."""
 
 
+_LONGEST: Final = 100
+"""Characters of made-up text; a schema may ask for more than memory holds."""
+
+_MOST: Final = 4
+"""Items of a made-up list, which are as many again inside each other."""
+
+
 def sample_of(schema: Schema, given: Mapping[str, Json]) -> JsonObject | None:
     """An object that the schema takes: what was given, as far as it fits, and what else is required made up.
 
@@ -20,9 +29,17 @@ def sample_of(schema: Schema, given: Mapping[str, Json]) -> JsonObject | None:
     """
     made = _object(schema, schema, 0)
     check = Check(schema)
-    fits = {name: value for name, value in given.items() if not check.violations({**made, name: value})}
+    fits = {name: value for name, value in given.items() if _fits(check, {**made, name: value})}
     sample = {**made, **fits}
     return None if check.violations(sample) else sample
+
+
+def _fits(check: Check, value: JsonObject) -> bool:
+    try:
+        snapshot(value)
+    except NotJsonError:
+        return False
+    return not check.violations(value)
 
 
 def _object(schema: Mapping[str, Any], root: Schema, depth: int) -> JsonObject:  # Any: a part of a JSON Schema
@@ -55,9 +72,9 @@ def _of_type(schema: Mapping[str, Any], root: Schema, depth: int) -> Json:
         case "object":
             return _object(schema, root, depth)
         case "array":
-            return [_value(schema.get("items", {}), root, depth + 1)] * int(schema.get("minItems", 1))
+            return [_value(schema.get("items", {}), root, depth + 1)] * min(int(schema.get("minItems", 1)), _MOST)
         case "string":
-            text = _PLACEHOLDER.ljust(int(schema.get("minLength", 0)), ".")
+            text = _PLACEHOLDER.ljust(min(int(schema.get("minLength", 0)), _LONGEST), ".")
             return text[: schema.get("maxLength")]
         case "integer" | "number":
             low, high = schema.get("minimum", schema.get("exclusiveMinimum", 0)), schema.get("maximum")

@@ -46,7 +46,20 @@ def test_what_was_given_stays_where_it_fits_and_goes_where_it_does_not() -> None
     assert sample_of(schema, {"query": "oslo", "size": "big", "colour": "red"}) == {"query": "oslo", "size": 0}
 
 
-@pytest.mark.parametrize("field", [{"type": "string", "pattern": "^[0-9]+$"}, {"not": {}}])
+@pytest.mark.parametrize("value", [2**63, float("nan"), "\ud800", [[2**63]]])
+def test_what_was_given_and_is_not_json_is_not_given_back(value: Any) -> None:
+    assert sample_of({"type": "object"}, {"query": "oslo", "size": value}) == {"query": "oslo"}
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"type": "string", "pattern": "^[0-9]+$"},
+        {"not": {}},
+        {"type": "string", "minLength": 10**12},
+        {"type": "array", "minItems": 10**12},
+    ],
+)
 def test_where_none_is_found_there_is_none(field: Any) -> None:
     assert sample_of(of({"it": field}), {}) is None
 
