@@ -106,6 +106,12 @@ class SchemaShape:
         return {"anyOf": [plain_schema_schema(), FIELD_MAP.schema(defs)]}
 
 
+_SAYS_NOTHING: Final = frozenset(
+    {"type", "$schema", "$id", "$anchor", "$defs", "$comment", "title", "description", "examples", "default"}
+)
+"""Keys of a JSON Schema that refuse no object."""
+
+
 def object_schema(fields: dict[str, FieldType]) -> JsonObject:
     """An object of these fields and no others."""
     properties: JsonObject = {name: schema for name, (schema, _) in fields.items()}
@@ -114,9 +120,10 @@ def object_schema(fields: dict[str, FieldType]) -> JsonObject:
 
 
 def is_json_schema(node: MapNode) -> bool:
-    """It is under `schema`, or has what only a JSON Schema has."""
+    """It is under `schema`, or has what only a JSON Schema has: a key like `$ref`, or `properties`."""
     only = node.get(SCHEMA_KEY) if len(node.entries) == 1 else None
-    return "$schema" in node.entries or isinstance(only, MapNode) or isinstance(node.get("properties"), MapNode)
+    marked = isinstance(only, MapNode) or isinstance(node.get("properties"), MapNode)
+    return marked or any(key.startswith("$") for key in node.entries)
 
 
 def is_long_form(node: MapNode) -> bool:
@@ -144,7 +151,7 @@ def plain_schema_schema() -> JsonObject:
         "description": "plain JSON Schema 2020-12",
         "anyOf": [
             {"required": [SCHEMA_KEY], "properties": {SCHEMA_KEY: {"type": "object"}}, "maxProperties": 1},
-            {"required": ["$schema"]},
+            {"not": {"propertyNames": {"not": {"pattern": "^\\$"}}}},
             {"required": ["properties"], "properties": {"properties": {"type": "object"}}},
         ],
     }
@@ -155,7 +162,7 @@ def _check_says_something(schema: JsonObject, node: MapNode, name: str, report: 
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
         message = f"`{name}` is always an object, and this schema wants {quote(str(kind))}"
         report.add(node.span.problem(SpecCode.SCHEMA, message, expected="type: object"))
-    elif not set(schema) - {"type", "$schema", "$id", "$comment", "title", "description", "examples", "default"}:
+    elif not set(schema) - _SAYS_NOTHING:
         message = f"the schema of `{name}` takes every object, so nothing would be checked"
         report.add(
             node.span.problem(
