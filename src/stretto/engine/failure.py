@@ -86,13 +86,13 @@ def is_components_own(error: BaseException, task: "asyncio.Task[object]", *, is_
     return True
 
 
-def text_of(error: BaseException) -> str:
+def text_of(error: BaseException, limit: int = TEXT_CHARS) -> str:
     """What an exception says, as a record can hold it; an exception without a text says so."""
     try:
         text = str(error)
     except Exception as broken:  # noqa: BLE001  # a text that its own class cannot make hides no failure
         text = f"its text cannot be read, str() of it raised {type(broken).__name__}"
-    return recordable(text, TEXT_CHARS) or "no message"
+    return recordable(text, limit) or "no message"
 
 
 def recordable(text: str, limit: int = MESSAGE_CHARS) -> str:
@@ -106,7 +106,7 @@ def error_info(error: StrettoError, path: StepPath | str) -> ErrorInfo:
     """An error as it is kept on the record."""
     return ErrorInfo(
         code=error.code,
-        message=recordable(str(error)),
+        message=text_of(error, MESSAGE_CHARS),
         rpc_code=error.rpc_code.value if isinstance(error, ComponentError) else "",
         path=path,
         violations=tuple(map(_recordable, error.violations)) if isinstance(error, ContractError) else (),

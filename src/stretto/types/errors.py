@@ -19,6 +19,7 @@
 A failed run is data (`Run.status`, `Run.error`); only a broken call or a broken engine raises.
 """
 
+import math
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import ClassVar, Final
@@ -204,6 +205,12 @@ class ComponentError(StrettoError):
 
     code = "component"
     fault = Fault.COMPONENT
+    rpc_code: Code = Code.UNKNOWN  # here too for a subclass whose constructor does not call this one
+    retry_after_s: float | None = None
+    """What the component asked for before the next attempt, seconds."""
+    retryable = True
+    sent = True
+    """False when the request surely never left: whatever the code, a write did not happen."""
 
     def __init__(
         self,
@@ -214,13 +221,29 @@ class ComponentError(StrettoError):
         retryable: bool | None = None,
         sent: bool = True,
     ) -> None:
+        """Raises UsageError for what is no code and no number of seconds; the text says what was to be told."""
         super().__init__(message)
-        self.rpc_code = rpc_code
+        try:
+            self.rpc_code = Code(rpc_code)
+        except ValueError:
+            raise UsageError(
+                f"ComponentError({message!r}) has the code {rpc_code!r}; expected a stretto.Code"
+            ) from None
+        if retry_after_s is not None and not _is_finite(retry_after_s):
+            raise UsageError(
+                f"ComponentError({message!r}) has retry_after_s={retry_after_s!r:.80}; expected seconds, or None"
+            )
         self.retry_after_s = retry_after_s
-        """What the component asked for before the next attempt, seconds."""
         self.retryable = rpc_code in RETRYABLE_CODES if retryable is None else retryable
         self.sent = sent
-        """False when the request surely never left: whatever the code, a write did not happen."""
+
+
+def _is_finite(value: object) -> bool:
+    """Whether it is a number that a clock can be told."""
+    try:
+        return isinstance(value, int | float) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 class ContractError(ComponentError):

@@ -22,6 +22,16 @@ WRITE = {"*": Effect.WRITE}
 ODDITIES = [SystemExit(0), GeneratorExit(), BaseException("bare")]
 
 
+class Unconstructed(ComponentError):
+    def __init__(self) -> None:
+        """Forget the constructor of the class above."""
+
+
+class Unreadable(ComponentError):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
 class TestWhose:
     @pytest.mark.parametrize("error", ODDITIES, ids=lambda error: type(error).__name__)
     def test_what_is_no_ordinary_exception_fails_the_step_at_once(self, error: BaseException) -> None:
@@ -49,6 +59,29 @@ class TestWhose:
         assert result.status is RunStatus.PARKED
         assert result.error is not None
         assert f"asking 'pay' failed: {type(error).__name__}" in result.error.message
+
+    @pytest.mark.parametrize(
+        ("make", "says"),
+        [
+            (lambda: ComponentError("busy", 503), "code 503; expected a stretto.Code"),  # type: ignore[arg-type]  # what users give
+            (lambda: ComponentError("busy", retry_after_s="3"), "retry_after_s='3'"),  # type: ignore[arg-type]  # what users give
+            (lambda: ComponentError("busy", retry_after_s=float("nan")), "retry_after_s=nan"),
+            (lambda: ComponentError("busy", retry_after_s=10**400), "retry_after_s=1000"),
+            (lambda: ComponentError("busy", "unavailable"), "busy"),  # type: ignore[arg-type]  # what users give
+            (lambda: Unconstructed(), "no message"),
+            (lambda: Unreadable("busy"), "its text cannot be read"),
+        ],
+    )
+    def test_an_odd_component_error_fails_its_step_and_loses_no_run(
+        self, make: Callable[[], Exception], says: str
+    ) -> None:
+        async def answer(_request: Request) -> object:
+            raise make()
+
+        result = run(linear(call(Probe("odd", answer), S, retry=Retry(max_attempts=2))))
+        assert result.status is RunStatus.FAILED
+        assert result.error is not None
+        assert says in result.error.message
 
     def test_ctrl_c_seals_the_run_as_cancelled_and_a_second_one_ends_the_program(self) -> None:
         for times, status in ((1, RunStatus.CANCELLED), (2, RunStatus.FAILED)):
