@@ -89,6 +89,11 @@ class Alarm:
         return not self.is_task_cancelled
 
     @property
+    def cancellations(self) -> int:
+        """How many were asked of the task, by whomever, and not taken back since."""
+        return self.task.cancelling() - self._base
+
+    @property
     def is_task_cancelled(self) -> bool:
         """Whether anybody but this alarm asked the task to stop. A CancelledError without that is the component's."""
         return self.task.cancelling() > self._base + self.rang

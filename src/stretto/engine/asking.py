@@ -24,7 +24,7 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
     try:
         answer = await _begun_in_session(state, op, lane, request) if op.per_run else op.component(request)
         if type(answer) is CoroutineType:
-            response: Response = await driven(answer, alarm.arm)
+            response: Response = await driven(answer, alarm)
         else:
             alarm.arm()
             response = await answer
@@ -43,10 +43,11 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
         raise as_component_error(op.component_name, error) from error
     finally:
         alarm.deadline = None
-    if deadline is not None and state.now() > deadline:
+    if deadline is not None and (alarm.rang or state.now() > deadline):
+        late = _timed_out(op, lane, deadline) if alarm.rang else _held_the_loop(op, state.now() - deadline)
         alarm.took()
         if request.call.effect is not Effect.WRITE:
-            raise _held_the_loop(op, state.now() - deadline)
+            raise late
     if op.calls_others and in_doubt_inside(state, request.call.path):
         raise over_doubt(request.call.path, None)
     return response

@@ -16,7 +16,7 @@ from stretto.engine.asking import ask
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.history import Mode
 from stretto.engine.nested import NestedCaller
-from stretto.engine.report import check_report, is_bare, kept_rewards
+from stretto.engine.report import check_report, is_bare, kept_evidence, kept_rewards
 from stretto.engine.state import Lane, RunState, StepFailed, milliseconds
 from stretto.plan.model import CallOp, Fallback
 from stretto.record.canonical import snapshot
@@ -347,7 +347,7 @@ class StepCall:
                 error=error_info(error, self._path),
             )
         )
-        if isinstance(error, ContractError | InDoubtError):
+        if isinstance(error, ContractError | InDoubtError) or self._lane.alarm.is_task_cancelled:
             raise error
         delay = self._op.retry.delay_s(number, error, state.jitter.random())
         within = self._lane.budget.work_deadline
@@ -380,7 +380,13 @@ class StepCall:
         )
 
     async def _fall_back(self, error: StrettoError) -> JsonObject:
-        """Let the step's fallback answer; without one, or after a write in doubt, the step failed."""
+        """Let the step's fallback answer; without one, or after a write in doubt, the step failed.
+
+        Nothing answers for what failed because it was cancelled.
+        """
+        if self._lane.alarm.is_task_cancelled:
+            self._keep(StepStatus.FAILED, b"null", error=error, reason=Reason.CANCELLED)
+            raise asyncio.CancelledError from error
         fallback = self._op.fallback
         if not isinstance(error, InDoubtError) and effects.in_doubt_at(self._state, self._path):
             error = effects.over_doubt(self._path, error)
@@ -470,7 +476,7 @@ class StepCall:
         if response.usage is not None:
             record.usage = response.usage
         if response.evidence:
-            record.evidence = {**response.evidence, **record.evidence}
+            record.evidence = {**kept_evidence(response), **record.evidence}
         if response.queue_ms:
             record.queue_ms = round(response.queue_ms, 3)
             record.service_ms = max(0.0, round(record.service_ms - response.queue_ms, 3))

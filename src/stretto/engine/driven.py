@@ -5,37 +5,37 @@ when the component does not suspend.
 """
 
 from asyncio import CancelledError
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Coroutine, Generator
 from contextlib import suppress
 from types import coroutine as awaitable_generator
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
+
+from stretto.engine.alarm import Alarm
 
 T = TypeVar("T")
 
-MAX_CANCELLATIONS: Final = 2
-"""The first lets the component clean up; the second, a grace later, ends the wait."""
-
 
 @awaitable_generator
-def driven(coroutine: Coroutine[Any, Any, T], suspends: Callable[[], None]) -> Generator[Any, Any, T]:
-    """Await one coroutine; its second cancellation closes it instead of waiting for it.
+def driven(coroutine: Coroutine[Any, Any, T], alarm: Alarm) -> Generator[Any, Any, T]:
+    """Await one coroutine. Its first cancellation lets it clean up; a second on top of that closes it.
 
-    `suspends` is called before it first waits: what never does needs no timer.
+    A cancellation that it takes back counts no more, as that of an `asyncio.timeout` inside it, nor does one of what
+    it waits for. The alarm is armed before it first waits: what never does needs no timer.
     """
-    cancellations = 0
+    standing = 0
     try:
         waiting = coroutine.send(None)
-        suspends()
+        alarm.arm()
         while True:
             try:
                 yield waiting
             except CancelledError as cancellation:
-                cancellations += 1
-                if cancellations == MAX_CANCELLATIONS:
+                if 0 < standing < alarm.cancellations or alarm.rang > 1:
                     with suppress(RuntimeError):  # it ignores GeneratorExit too: nothing more can be done
                         coroutine.close()
                     raise
                 waiting = coroutine.throw(cancellation)
+                standing = alarm.cancellations
             except BaseException as error:  # noqa: BLE001  # not handled here: handed to the component
                 waiting = coroutine.throw(error)
             else:

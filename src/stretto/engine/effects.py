@@ -162,7 +162,7 @@ async def ask_whether_it_happened(
     alarm = lane.alarm
     alarm.deadline = _asking_ends(op, lane)
     try:
-        response = await driven(component.confirm(Request(decoded(effect.request), call)), alarm.arm)
+        response = await driven(component.confirm(Request(decoded(effect.request), call)), alarm)
     except InDoubtError as error:
         raise InDoubtError(f"{lost}, and '{name}' cannot tell: {error}") from error
     except asyncio.CancelledError as error:

@@ -9,7 +9,7 @@ import asyncio
 from typing import assert_never
 
 from stretto.engine.call import StepCall
-from stretto.engine.lanes import first_failure
+from stretto.engine.lanes import first_failure, stopped_itself
 from stretto.engine.loops import run_loop
 from stretto.engine.maps import run_map
 from stretto.engine.place import Place
@@ -44,12 +44,14 @@ async def run_block(
             await running.work(first, lane)
     except BaseExceptionGroup as failures:
         raise first_failure(failures) from failures
+    if running.stopped_at:
+        raise stopped_itself(running.stopped_at)
 
 
 class _GraphRun:
     """One block under way whose steps are not in a line: how many others each still waits for."""
 
-    __slots__ = ("_block", "_frame", "_group", "_prefix", "_state", "_taint", "_waiting")
+    __slots__ = ("_block", "_frame", "_group", "_prefix", "_state", "_taint", "_waiting", "stopped_at")
 
     def __init__(
         self,
@@ -67,6 +69,8 @@ class _GraphRun:
         self._group = group
         self._taint = taint
         self._waiting = list(block.indegree)
+        self.stopped_at: StepPath | None = None
+        """The step in which a lane was cancelled, by the group or by itself."""
 
     def open_lane(self, index: int, budget: Budget) -> None:
         """Begin with a step in a task of its own."""
@@ -75,7 +79,12 @@ class _GraphRun:
     async def work(self, index: int, lane: Lane) -> None:
         """Run a step, then what it made ready: the first here, the others in lanes of their own."""
         while True:
-            await _run_op(self._state, self._block.ops[index], self._frame, self._prefix, lane, self._taint)
+            op = self._block.ops[index]
+            try:
+                await _run_op(self._state, op, self._frame, self._prefix, lane, self._taint)
+            except asyncio.CancelledError:
+                self.stopped_at = StepPath(self._prefix + op.name)
+                raise
             ready = []
             for child in self._block.children[index]:
                 self._waiting[child] -= 1
@@ -116,6 +125,8 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
             raise Place(state, frame, path, lane, taint).fail(error, simulated=simulated) from error
         call = StepCall(state, op, data, path, lane, simulated)
         frame[op.slot] = await call.run()
+        if lane.alarm.is_task_cancelled:  # the component answered over it; nothing more is begun
+            raise asyncio.CancelledError
         if taint is not None:
             taint.put(op.slot, call.simulated)
     else:

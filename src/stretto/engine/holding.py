@@ -53,7 +53,7 @@ async def _trouble_in_closing(holder: Closes, alarm: Alarm, grace_s: float) -> s
     """Close one; why it did not, or nothing when it did."""
     alarm.deadline = asyncio.get_running_loop().time() + grace_s
     try:
-        await driven(_close(holder), alarm.arm)
+        await driven(_close(holder), alarm)
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and alarm.took():
             return f"it took longer than {grace_s:g} s"

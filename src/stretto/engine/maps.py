@@ -2,7 +2,7 @@
 
 import asyncio
 
-from stretto.engine.lanes import RunBlock, first_failure
+from stretto.engine.lanes import RunBlock, first_failure, stopped_itself
 from stretto.engine.place import Place
 from stretto.engine.state import Lane, StepFailed
 from stretto.engine.taint import Taint, marks
@@ -10,6 +10,7 @@ from stretto.plan.model import MapOp
 from stretto.types.budget import Budget
 from stretto.types.enums import RunStatus, StepStatus
 from stretto.types.errors import ContractError
+from stretto.types.ids import StepPath
 from stretto.types.json import Json
 
 
@@ -28,6 +29,8 @@ async def run_map(place: Place, op: MapOp, run_block: RunBlock) -> None:
                     group.create_task(mapped.work_in_own_lane(place.lane.budget))
         except BaseExceptionGroup as failures:
             raise first_failure(failures) from failures
+        if mapped.stopped_at:
+            raise stopped_itself(mapped.stopped_at)
     place.frame[op.slot] = {"items": mapped.results}
     record = place.record(StepStatus.OK, started, {"items": mapped.results})
     if mapped.failed:
@@ -51,7 +54,18 @@ def _items(place: Place, op: MapOp, taint: Taint | None) -> list[Json]:
 class _MapRun:
     """One map under way: items not yet taken, results by index."""
 
-    __slots__ = ("_items", "_op", "_place", "_run_block", "_taint", "_todo", "failed", "is_marked", "results")
+    __slots__ = (
+        "_items",
+        "_op",
+        "_place",
+        "_run_block",
+        "_taint",
+        "_todo",
+        "failed",
+        "is_marked",
+        "results",
+        "stopped_at",
+    )
 
     def __init__(self, place: Place, op: MapOp, items: list[Json], taint: Taint | None, run_block: RunBlock) -> None:
         self._place = place
@@ -64,6 +78,8 @@ class _MapRun:
         self.failed: dict[int, StepFailed] = {}
         self.is_marked = marks(taint, ())
         """Whether an item's result stands downstream of a substitute, or how many items there are."""
+        self.stopped_at: StepPath | None = None
+        """The item in which a lane was cancelled, by the group or by itself."""
 
     async def work_in_own_lane(self, budget: Budget) -> None:
         """Work as a task of its own."""
@@ -78,8 +94,12 @@ class _MapRun:
             own[op.item_slot] = self._items[index]
             own[op.index_slot] = index
             taint = None if self._taint is None else self._taint.of_body()
+            path = f"{place.path}[{index}]"
             try:
-                await self._run_block(place.state, op.body, own, f"{place.path}[{index}]{tail}", lane, taint)
+                await self._run_block(place.state, op.body, own, path + tail, lane, taint)
+            except asyncio.CancelledError:
+                self.stopped_at = StepPath(path)
+                raise
             except StepFailed as failure:
                 if not op.null_on_error or failure.status is not RunStatus.FAILED:
                     raise

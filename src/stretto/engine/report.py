@@ -2,14 +2,20 @@
 
 from collections.abc import Mapping
 from math import isfinite
+from typing import Final
 
 import msgspec
+import orjson
 
 from stretto.engine.failure import MESSAGE_CHARS, recordable
 from stretto.record.canonical import snapshot
 from stretto.types.errors import ContractError, NotJsonError
+from stretto.types.json import JsonObject
 from stretto.types.learning import Action, ModelCall, Reward
 from stretto.types.messages import Response, Usage
+
+MOST_TOKENS: Final = 10**12
+"""Of one call: far more than any, and a million such calls add up to less than 2^63."""
 
 
 class _Report(msgspec.Struct):
@@ -24,14 +30,17 @@ class _Report(msgspec.Struct):
 
 def is_bare(response: Response) -> bool:
     """Whether there is nothing beside the output, as with most responses."""
-    return not (
-        response.actions
-        or response.model_calls
-        or response.rewards
-        or response.usage is not None
-        or response.evidence
-        or response.queue_ms
-    )
+    try:
+        return not (
+            response.actions
+            or response.model_calls
+            or response.rewards
+            or response.usage is not None
+            or response.evidence
+            or response.queue_ms
+        )
+    except ValueError:  # an array has no truth; `check_report` refuses it
+        return False
 
 
 def check_report(name: str, response: Response) -> None:
@@ -39,7 +48,9 @@ def check_report(name: str, response: Response) -> None:
     try:
         _check_numbers(name, response)
         _as_read_back(response)
-    except (AttributeError, TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        if response.usage is not None:
+            _check_usage(name, response.usage)
+    except (AttributeError, TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
         raise ContractError(
             f"component '{name}' reported beside its output what no record can hold: {error}"
         ) from error
@@ -55,6 +66,12 @@ def kept_rewards(response: Response) -> tuple[Reward, ...]:
         else reward
         for reward in response.rewards
     )
+
+
+def kept_evidence(response: Response) -> JsonObject:
+    """The evidence as it is recorded: plain JSON, which the component cannot change any more."""
+    kept: JsonObject = orjson.loads(snapshot(dict(response.evidence)))
+    return kept
 
 
 def _check_numbers(name: str, response: Response) -> None:
@@ -73,6 +90,15 @@ def _check_numbers(name: str, response: Response) -> None:
             )
     if response.usage is not None and not isfinite(response.usage.cost):
         raise ContractError(f"component '{name}' reported a cost of {response.usage.cost}; expected a finite number")
+
+
+def _check_usage(name: str, usage: Usage) -> None:
+    """Amounts that a budget can be charged with, and that add up in 64 bits."""
+    if usage.cost < 0:
+        raise ContractError(f"component '{name}' reported a cost of {usage.cost}; expected 0 or more")
+    for tokens in (usage.input_tokens, usage.output_tokens):
+        if not 0 <= tokens <= MOST_TOKENS:
+            raise ContractError(f"component '{name}' reported {tokens} tokens; expected 0 to {MOST_TOKENS:,}")
 
 
 def _as_read_back(response: Response) -> None:

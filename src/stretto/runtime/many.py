@@ -27,4 +27,6 @@ async def in_order(call: Callable[[A], Awaitable[B]], items: Iterable[A], *, con
                 group.create_task(work())
     except BaseExceptionGroup as broken:  # the first says what a single call would have
         raise broken.exceptions[0] from None
+    if len(results) < len(todo):  # a call that cancelled its own task ended no group
+        raise asyncio.CancelledError("a call was cancelled from within")
     return [results[index] for index in range(len(todo))]

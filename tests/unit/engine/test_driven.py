@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from stretto.engine.alarm import Watch
 from stretto.engine.driven import driven
 from stretto.testing import run_virtual
 
 
 async def drive(coroutine: Coroutine[Any, Any, Any]) -> object:
-    result: object = await driven(coroutine, lambda: None)
+    alarm = Watch(asyncio.get_running_loop()).alarm()
+    result: object = await driven(coroutine, alarm)
     return result
 
 
@@ -61,6 +63,36 @@ def test_the_first_cancellation_lets_it_clean_up_with_awaits() -> None:
 
     run_virtual(main())
     assert steps == ["cleaned"]
+
+
+def test_a_cancellation_that_it_takes_back_counts_no_more() -> None:
+    async def poll() -> int:
+        missed = 0
+        for _ in range(4):
+            try:
+                async with asyncio.timeout(1):
+                    await asyncio.sleep(100)
+            except TimeoutError:
+                missed += 1
+        return missed
+
+    assert run_virtual(drive(poll())) == 4
+
+
+def test_tasks_inside_it_may_be_cancelled_as_often_as_it_likes() -> None:
+    async def gather() -> int:
+        tasks = [asyncio.create_task(asyncio.sleep(100)) for _ in range(3)]
+        for task in tasks:
+            task.cancel()
+        ended = 0
+        for task in tasks:
+            try:
+                await task
+            except asyncio.CancelledError:
+                ended += 1
+        return ended
+
+    assert run_virtual(drive(gather())) == 3
 
 
 def test_the_second_cancellation_walks_away() -> None:

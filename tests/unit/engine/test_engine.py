@@ -532,6 +532,76 @@ class TestCancellation:
         assert ledger.runs[0].status is RunStatus.CANCELLED
         assert step(ledger.runs[0], "wait").reason is Reason.CANCELLED
 
+    @pytest.mark.parametrize("answer", [{"x": 1}, ValueError("in cleaning up"), ComponentError("no", Code.ABORTED)])
+    def test_after_a_cancellation_nothing_more_is_begun_whatever_the_component_says(self, answer: object) -> None:
+        ledger = Ledger()
+        last, card = returning("last", {}), returning("card", {})
+
+        async def stay(_request: Request) -> object:
+            try:
+                await asyncio.sleep(100)
+            except asyncio.CancelledError:
+                if isinstance(answer, Exception):
+                    raise answer from None
+            return answer
+
+        async def main() -> None:
+            op = call(Probe("stay", stay), S, retry=Retry(3), fallback=Fallback(op=call(card, S + 1)))
+            body = linear(op, call(last, S + 2))
+            task = asyncio.ensure_future(Engine(ledger).run(plan(body), RunRequest(input={})))
+            await asyncio.sleep(1.0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        run_virtual(main())
+        assert ledger.runs[0].status is RunStatus.CANCELLED
+        assert [record.path for record in ledger.runs[0].steps] == ["stay"]
+        assert (last.requests, card.requests) == ([], [])
+
+    def test_a_branch_that_cancels_its_own_task_fails_the_run(self) -> None:
+        async def stop(_request: Request) -> object:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            await asyncio.sleep(1)
+            return {}
+
+        after = returning("after", {})
+        ops = [call(returning("first", {}), S), call(Probe("stop", stop), S + 1), call(after, S + 2)]
+        result = run(graph([*ops], [(1, 2)]))
+        assert (result.status, result.reason) == (RunStatus.FAILED, Reason.CANCELLED)
+        assert result.error is not None
+        assert "step 'stop' cancelled the task" in result.error.message
+        assert after.requests == []
+
+    def test_an_item_that_cancels_its_own_task_fails_the_map(self) -> None:
+        async def stop(request: Request) -> object:
+            task = asyncio.current_task()
+            assert task is not None
+            if request.input["n"] == 2:
+                task.cancel()
+            await asyncio.sleep(1)
+            return {}
+
+        result = run(linear(each(call(Probe("stop", stop), S + 3, {"n": read(S + 1)}))), {"items": [1, 2, 3]})
+        assert (result.status, result.reason) == (RunStatus.FAILED, Reason.CANCELLED)
+        assert result.error is not None
+        assert "step 'each[1]' cancelled the task" in result.error.message
+
+    def test_an_answer_over_a_time_out_is_late_and_not_said_to_have_held_the_loop(self) -> None:
+        async def cling(_request: Request) -> object:
+            try:
+                await asyncio.sleep(100)
+            except asyncio.CancelledError:
+                return {"x": 1}
+            return {}
+
+        result = run(linear(call(Probe("cling", cling), S, timeout_s=2.0)))
+        assert result.reason is Reason.TIMEOUT
+        assert result.error is not None
+        assert "did not answer within 2 s" in result.error.message
+
     def test_a_cancellation_that_nobody_asked_for_is_the_components_own_failure(self) -> None:
         result = run(linear(call(failing("odd", asyncio.CancelledError()), S)))
         assert result.status is RunStatus.FAILED

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from stretto.engine.failure import MESSAGE_CHARS
 from stretto.plan.model import Fallback
 from stretto.record.codec import encode_run
 from stretto.types.enums import Reason, RunStatus
+from stretto.types.json import Json
 from stretto.types.learning import Action, ModelCall, Reward
 from stretto.types.messages import Request, Response, Usage
 from tests.unit.engine.plans import Probe, S, call, linear, run
@@ -39,6 +41,12 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
     "a reward without a name": ({"rewards": (Reward(name=None, value=1.0),)}, r"rewards\[0\]\.name"),  # type: ignore[arg-type]  # what users give
     "tokens in words": ({"usage": Usage(input_tokens="many")}, r"usage\.input_tokens"),  # type: ignore[arg-type]  # what users give
     "a cost of NaN": ({"usage": Usage(cost=NAN)}, "a cost of nan"),
+    "a cost beyond any float": ({"usage": Usage(cost=10**400)}, "too large"),
+    "a cost below zero": ({"usage": Usage(cost=-0.5)}, "a cost of -0.5; expected 0 or more"),
+    "tokens below zero": ({"usage": Usage(input_tokens=-7)}, "-7 tokens; expected 0 to"),
+    "tokens that no sum can hold": ({"usage": Usage(output_tokens=2**63)}, "tokens; expected 0 to"),
+    "a reward beyond any float": ({"rewards": (Reward(name="r", value=10**400),)}, "too large"),
+    "an array of rewards": ({"rewards": np.zeros(2)}, "has no attribute 'weight'"),
     "a text that is none": ({"model_calls": (ModelCall(model="m", text=7),)}, r"model_calls\[0\]\.text"),  # type: ignore[arg-type]  # what users give
     "evidence that is a list": ({"evidence": [1]}, "is list; expected a mapping"),
     "evidence with NaN": ({"evidence": {"score": NAN}}, "is not JSON"),
@@ -51,6 +59,24 @@ def test_a_report_that_no_record_can_hold_fails_its_step_and_loses_no_run(report
     assert (result.status, result.reason) == (RunStatus.FAILED, Reason.CONTRACT)
     assert result.error is not None
     assert re.search(says, result.error.message), result.error.message
+    assert encode_run(result)
+
+
+def test_evidence_is_kept_as_it_was_when_the_component_answered() -> None:
+    class Word(str):
+        """JSON's encoder takes it for text; others may not."""
+
+    evidence: dict[str, Json] = {"word": Word("x"), "notes": [1]}
+
+    async def answer(_request: Request) -> object:
+        return Response(output={}, evidence=evidence)
+
+    async def spoil(_request: Request) -> object:
+        evidence["notes"] = [NAN]
+        return {}
+
+    result = run(linear(call(Probe("tells", answer), S), call(Probe("spoils", spoil), S + 1)))
+    assert result.steps[0].evidence == {"word": "x", "notes": [1]}
     assert encode_run(result)
 
 

@@ -28,6 +28,18 @@ def test_a_free_place_is_taken_by_the_next_item_at_once() -> None:
     assert run_virtual(main()) == 3
 
 
+def test_a_call_that_cancels_its_own_task_leaves_no_hole_in_the_results() -> None:
+    async def call(n: int) -> int:
+        task = asyncio.current_task()
+        if n == 1 and task is not None:
+            task.cancel()
+        await asyncio.sleep(1)
+        return n
+
+    with pytest.raises(asyncio.CancelledError):
+        run_virtual(in_order(call, range(4), concurrency=2))
+
+
 def test_the_first_error_ends_the_others_and_is_raised_as_it_is() -> None:
     ended: list[int] = []
 
