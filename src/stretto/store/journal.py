@@ -130,6 +130,7 @@ class RunJournal(Refusable):
             self._kept += fresh
         try:
             write.steps = step_rows(self._run_id, first, fresh, write.put)
+            _sized(write, *write.steps)
         except NotJsonError as error:
             self.refused = StoreError(f"a step of run {self._run_id} cannot be kept: {error}")
 

@@ -7,35 +7,20 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 from stretto.store.batch import RefusedError, Write, apply
-from stretto.store.connect import connect_writer, patiently
-from stretto.store.failure import store_error
 from stretto.store.inbox import FULL_BYTES, Chore, Inbox
 from stretto.store.owner import HEARTBEAT_S, LEASE_S
+from stretto.store.transactions import Transactions
 from stretto.types.errors import StoreError
 
 _T = TypeVar("_T")
 
-_CHECKPOINT_BYTES: Final = 16 << 20
-"""Of the log, about, between two checkpoints. A checkpoint waits for the disk, so only the writer's thread makes one,
-when it has committed what it had in hand."""
-
 _CROWD_S: Final = 0.05
 """How long after a commit that several waited for the next is left to the writer: long enough for a wave of runs to
 come round, short enough that a lone run soon has its way again."""
-
-_TRANSACTION_BYTES: Final = 20_000
-"""What a transaction adds to the log beside its documents: a few pages of tables and indexes."""
-
-_PASSING: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
-"""Failures after which the connection is as good as before."""
-
-_BEGIN: Final = "BEGIN IMMEDIATE"
-"""The write lock at once, so that nothing fails for want of it halfway."""
 
 Outcome: TypeAlias = tuple["asyncio.Future[None]", StoreError | None]
 
@@ -71,13 +56,10 @@ class Writer:
         self._executing = executing
         self.lost = 0
         """Runs and steps that were accepted for writing and could not be committed."""
-        self.lost_unsaved = 0
-        """Of those, how many the file does not know of yet."""
         self.inbox: Inbox[Write | _Task] = Inbox(full_bytes)
-        self._fsync = fsync
+        self._transactions = Transactions(path, fsync=fsync)
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
         self._in_hand: list[Write | _Task] = []
         """The batch that the thread is at work on."""
         self._leases = 0
@@ -85,8 +67,11 @@ class Writer:
         self._heartbeat = Chore(HEARTBEAT_S, self._renew_leases)
         self._crowded_until = 0.0
         """Until when several runs are taken to wait at once, as they lately did."""
-        self._logged = 0
-        """Bytes, about, that the log has grown by since it was last copied into the file."""
+
+    @property
+    def lost_unsaved(self) -> int:
+        """Of the lost, how many the file does not know of yet."""
+        return self._transactions.lost_unsaved
 
     # any thread
 
@@ -142,30 +127,28 @@ class Writer:
         (100 µs against 45, measured). Many at once are committed together by the writer, and lose nothing. It never
         waits: not for the writer, not for another process's lock, and not for the disk.
         """
-        if self._fsync or self.lost_unsaved:
+        transactions = self._transactions
+        if transactions.waits_for_disk or transactions.lost_unsaved or not transactions.is_open:
             return False
         batch = self.inbox.borrow()
         if batch is None:
             return False
         done = False
         try:
-            done = self._connection is not None and self._commit_at_once(self._connection, batch, write)
+            done = self._commit_at_once([*(item for item in batch if isinstance(item, Write)), write])
         finally:
             self.inbox.give_back([] if done else batch)
-        if self._logged >= _CHECKPOINT_BYTES:
+        if transactions.is_checkpoint_due:
             self.inbox.wake()
         return done
 
-    def _commit_at_once(self, connection: sqlite3.Connection, batch: Sequence[Write | _Task], write: Write) -> bool:
-        """Commit borrowed work and this; False when it did not stand or the file is locked: nothing has changed."""
-        writes = [item for item in (*batch, write) if isinstance(item, Write)]
+    def _commit_at_once(self, writes: Sequence[Write]) -> bool:
+        """Commit borrowed work; False when it did not stand or the file is locked: nothing has changed."""
         try:
-            connection.execute(_BEGIN)
-            self._until_commit(connection, lambda connection: apply(connection, writes))
+            self._transactions.run_at_once(lambda connection: apply(connection, writes))
         except (sqlite3.Error, RefusedError, OverflowError):  # the writer tries again, and says why
             return False
-        self._leases += sum(each.leases for each in writes)
-        self._logged += _TRANSACTION_BYTES + sum(each.size for each in writes)
+        self._committed(writes)
         return True
 
     # the writer's thread
@@ -174,9 +157,9 @@ class Writer:
         try:
             while self._take():
                 self._process(self._in_hand)
-                self._checkpoint()
+                self._transactions.checkpoint()
                 self._in_hand = []
-            if self._connection is not None and (self._leases > 0 or self.lost_unsaved):
+            if self._transactions.is_open and (self._leases > 0 or self.lost_unsaved):
                 self._set_leases((), until_ns=0)
         finally:  # also when it dies of a bug: nobody may wait for it for ever
             self._abandon()
@@ -202,7 +185,7 @@ class Writer:
         if not writes:
             return
         try:
-            self._transact(lambda connection: apply(connection, writes))
+            self._transactions.run(lambda connection: apply(connection, writes))
         except (RefusedError, sqlite3.IntegrityError, OverflowError) as error:
             if len(writes) > 1:
                 for write in writes:
@@ -212,50 +195,23 @@ class Writer:
         except StoreError as error:
             self._settle(writes, error)
         else:
-            self._leases += sum(write.leases for write in writes)
-            self._logged += sum(write.size for write in writes)
+            self._committed(writes)
             self._settle(writes, None)
+
+    def _committed(self, writes: Sequence[Write]) -> None:
+        for write in writes:
+            self._leases += write.leases
+            self._transactions.wrote(write.size)
 
     def _perform(self, task: _Task) -> None:
         """Run a task. The boundary: whatever it raises belongs to the thread that asked for it."""
         try:
-            result = self._transact(task.work)
+            result = self._transactions.run(task.work)
         except BaseException as error:  # noqa: BLE001  # handed to the caller, who raises it
             task.future.set_exception(error)
         else:
             self._leases += task.lease
             task.future.set_result(result)
-
-    def _transact(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Open the file if need be and run `work` between BEGIN and COMMIT."""
-        if self._connection is None:
-            self._connection = connect_writer(self.path, fsync=self._fsync)
-        connection = self._connection
-        try:
-            patiently(lambda: connection.execute(_BEGIN))
-            result = self._until_commit(connection, work)
-        except sqlite3.IntegrityError:
-            raise
-        except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", None) not in _PASSING:
-                self._disconnect()
-            raise store_error(error, self.path) from error
-        self._logged += _TRANSACTION_BYTES
-        return result
-
-    def _until_commit(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Do the work of a transaction that has begun."""
-        try:
-            result = work(connection)
-            if self.lost_unsaved:
-                connection.execute("UPDATE meta SET value = value + ? WHERE key = 'lost'", (self.lost_unsaved,))
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:  # SQLite itself has rolled back after some failures
-                connection.execute("ROLLBACK")
-            raise
-        self.lost_unsaved = 0
-        return result
 
     def _settle(self, writes: Iterable[Write], error: StoreError | None, *, refused: bool = False) -> None:
         """Tell those who wait, once per event loop; count what is lost."""
@@ -268,7 +224,7 @@ class Writer:
                     write.journal.refused = error
                 if not refused:
                     self.lost += write.records
-                    self.lost_unsaved += write.records
+                    self._transactions.lost_unsaved += write.records
         for loop, outcomes in by_loop.items():
             if len(outcomes) > 1:
                 self._crowded_until = time.monotonic() + _CROWD_S
@@ -277,31 +233,18 @@ class Writer:
     def _abandon(self) -> None:
         """The thread ends: close the file, and refuse whatever is not done."""
         left = [*self._in_hand, *self.inbox.drain()]
-        self._disconnect()
+        self._transactions.close()
         error = StoreError(f"{self.path}: its writer ended before this could be written")
         self._settle((item for item in left if isinstance(item, Write)), error)
         for item in left:
             if isinstance(item, _Task) and not item.future.done():
                 item.future.set_exception(error)
 
-    def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
     # leases
 
     def _between_naps(self) -> float | None:
-        self._checkpoint()
+        self._transactions.checkpoint()
         return self._heartbeat() if self._leases > 0 else None
-
-    def _checkpoint(self) -> None:
-        """Copy the log into the file when it has grown; it is then written from its start again."""
-        if self._logged < _CHECKPOINT_BYTES or self._connection is None:
-            return
-        with suppress(sqlite3.Error):  # a reader or another writer is in its way: next time
-            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        self._logged = 0
 
     def _renew_leases(self) -> None:
         self._set_leases(self._executing(), until_ns=time.time_ns() + int(LEASE_S * 1e9))
@@ -312,7 +255,7 @@ class Writer:
         Failing is no harm: the next heartbeat tries again, and should a lease end, the fence still stands.
         """
         try:
-            self._transact(
+            self._transactions.run(
                 lambda connection: connection.execute(
                     "UPDATE runs SET lease_until_ns = iif(id IN (SELECT value FROM json_each(?3)), ?1, 0)"
                     " WHERE owner >= ?2 AND owner < ?2 || '0' AND status IS NULL",
