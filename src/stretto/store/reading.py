@@ -1,5 +1,6 @@
 """Queries: rows into records, on whatever connection they are given."""
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Final, TypedDict
@@ -136,8 +137,8 @@ def load_effects(connection: sqlite3.Connection, run_id: str) -> list[EffectReco
 
 def load_in_doubt(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[EffectRecord]:
     """Intents without a receipt of these runs."""
-    marks = ",".join("?" * len(run_ids))
-    return _effects(connection, f"effects.state = 'intended' AND effects.run_id IN ({marks})", run_ids)
+    where = "effects.state = 'intended' AND effects.run_id IN (SELECT value FROM json_each(?))"
+    return _effects(connection, where, (json.dumps(list(run_ids)),))
 
 
 def runs_in_doubt(connection: sqlite3.Connection) -> list[tuple[str, str | None, str, int]]:

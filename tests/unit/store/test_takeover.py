@@ -8,6 +8,7 @@ import msgspec
 import orjson
 import pytest
 
+from stretto.store import reading
 from stretto.store.owner import LEASE_S
 from stretto.store.settle import SETTLED
 from stretto.store.sqlite import Store
@@ -339,3 +340,10 @@ async def test_a_run_in_execution_or_in_doubt_is_not_deleted(store: Store) -> No
         store.delete([run_id])
     assert store.delete([run_id], force=True) == 1
     assert store.in_doubt() == []
+
+
+async def test_writes_in_doubt_of_any_number_of_runs_are_listed(store: Store) -> None:
+    await record(store, a_run(), Durability.STEP)
+    ids = [f"{number:08x}-0000-7000-8000-000000000000" for number in range(40_000)]
+    with store._reader.snapshot() as connection:
+        assert reading.load_in_doubt(connection, ids) == []
