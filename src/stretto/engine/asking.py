@@ -54,8 +54,7 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
 
 
 async def _begun_in_session(state: RunState, op: CallOp, lane: Lane, request: Request) -> Awaitable[Response]:
-    lane.alarm.arm()
-    session = await state.sessions.get(op.component)
+    session = await driven(state.sessions.get(op.component), lane.alarm)
     return session(request)
 
 

@@ -13,7 +13,7 @@ from stretto.plan.model import Carry, Fallback, LoopOp, MapOp, Retry, SubOp
 from stretto.record.model import decoded
 from stretto.testing import run_virtual
 from stretto.types.budget import BudgetSpec
-from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
+from stretto.types.enums import Durability, Effect, Reason, RunStatus, Scope, StepStatus
 from stretto.types.errors import Code, ComponentError, InputError, UsageError
 from stretto.types.json import Json
 from stretto.types.learning import Reward
@@ -588,6 +588,20 @@ class TestCancellation:
         assert (result.status, result.reason) == (RunStatus.FAILED, Reason.CANCELLED)
         assert result.error is not None
         assert "step 'each[1]' cancelled the task" in result.error.message
+
+    def test_a_session_whose_opening_ignores_cancellation_is_abandoned_too(self) -> None:
+        class Stubborn(Probe):
+            async def open_run(self, _run: object) -> None:
+                while True:
+                    try:
+                        await asyncio.sleep(100)
+                    except asyncio.CancelledError:
+                        continue
+
+        component = Stubborn("slow", returning("slow", {}), scope=Scope.RUN)
+        result = run(linear(call(component, S, timeout_s=2.0, per_run=True)))
+        assert result.reason is Reason.TIMEOUT
+        assert result.duration_ms == 3000.0
 
     def test_an_answer_over_a_time_out_is_late_and_not_said_to_have_held_the_loop(self) -> None:
         async def cling(_request: Request) -> object:
