@@ -15,23 +15,22 @@ GRACE_S: Final = 1.0
 class Watch:
     """One run's timer."""
 
-    __slots__ = ("_alarms", "_handle", "_loop", "armed_at")
+    __slots__ = ("_handle", "_loop", "armed_at", "waiting")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._handle: asyncio.TimerHandle | None = None
         self.armed_at = math.inf
         """Event-loop time at which it rings next, unless told of an earlier deadline."""
-        self._alarms: list[Alarm] = []
+        self.waiting: set[Alarm] = set()
+        """Alarms whose deadlines it heeds: of tasks that wait now, and no others, however many there were."""
 
     def alarm(self) -> "Alarm":
         """An alarm for the current task."""
         task = asyncio.current_task(self._loop)
         if task is None:
             raise RuntimeError("a run needs a task: call it from a coroutine")
-        alarm = Alarm(self, task)
-        self._alarms.append(alarm)
-        return alarm
+        return Alarm(self, task)
 
     def arm(self, deadline: float) -> None:
         """Ring at this deadline, which is before all others."""
@@ -49,8 +48,7 @@ class Watch:
         self.armed_at = math.inf
         self._handle = None
         now = self._loop.time()
-        self._alarms = [alarm for alarm in self._alarms if not alarm.task.done()]
-        for alarm in self._alarms:
+        for alarm in tuple(self.waiting):
             if alarm.deadline is not None:
                 if alarm.deadline <= now:
                     alarm.rang += 1
@@ -76,8 +74,16 @@ class Alarm:
 
     def arm(self) -> None:
         """See to it that the deadline is heeded: before the task next waits, for until then nothing can ring."""
-        if self.deadline is not None and self.deadline < self._watch.armed_at:
+        if self.deadline is None:
+            return
+        self._watch.waiting.add(self)
+        if self.deadline < self._watch.armed_at:
             self._watch.arm(self.deadline)
+
+    def disarm(self) -> None:
+        """The task waits no more, and is not cancelled."""
+        self.deadline = None
+        self._watch.waiting.discard(self)
 
     def took(self) -> bool:
         """Whether the cancellation just caught was only this alarm's; if so the task counts as not cancelled."""

@@ -42,7 +42,7 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
             raise
         raise as_component_error(op.component_name, error) from error
     finally:
-        alarm.deadline = None
+        alarm.disarm()
     if deadline is not None and (alarm.rang or state.now() > deadline):
         late = _timed_out(op, lane, deadline) if alarm.rang else _held_the_loop(op, state.now() - deadline)
         alarm.took()

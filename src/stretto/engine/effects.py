@@ -177,7 +177,7 @@ async def ask_whether_it_happened(
             raise
         raise InDoubtError(f"{lost}, and asking '{name}' failed: {type(error).__name__}: {text_of(error)}") from error
     finally:
-        alarm.deadline = None
+        alarm.disarm()
     alarm.took()  # it may have rung and been ignored
     return response
 

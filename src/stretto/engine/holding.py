@@ -61,7 +61,7 @@ async def _trouble_in_closing(holder: Closes, alarm: Alarm, grace_s: float) -> s
             raise
         return text_of(error) if isinstance(error, StrettoError) else f"{type(error).__name__}: {text_of(error)}"
     finally:
-        alarm.deadline = None
+        alarm.disarm()
     alarm.took()  # it may have rung and been ignored
     return ""
 
