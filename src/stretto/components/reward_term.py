@@ -8,7 +8,7 @@ from stretto.components.codes import ComponentCode
 from stretto.components.python.invoke import context_for, evaluator
 from stretto.components.python.place import refuse
 from stretto.components.python.signature import Signature, read_signature
-from stretto.engine.failure import recordable
+from stretto.record.texts import recordable
 from stretto.types.errors import StrettoError
 from stretto.types.learning import Reward
 from stretto.types.messages import Request, Response

@@ -12,11 +12,12 @@ import asyncio
 import msgspec
 
 from stretto.engine.driven import driven
-from stretto.engine.failure import NOTHING_HAPPENED, cancelled_by_itself, is_components_own, text_of
+from stretto.engine.failure import NOTHING_HAPPENED, cancelled_by_itself, is_components_own
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
 from stretto.record.canonical import canonical
 from stretto.record.model import EffectRecord, decoded
+from stretto.record.texts import text_of
 from stretto.types.enums import Durability
 from stretto.types.errors import Code, ComponentError, InDoubtError, ReplayError, StoreError, StrettoError
 from stretto.types.ids import StepPath, digest_of

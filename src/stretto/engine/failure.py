@@ -1,10 +1,10 @@
 """Failures as data: one place that says what an exception means for a step and its run."""
 
 import asyncio
-import logging
 from typing import Final
 
 from stretto.record.model import ErrorInfo
+from stretto.record.texts import MESSAGE_CHARS, TEXT_CHARS, log_raised, recordable, text_of
 from stretto.types.enums import Reason
 from stretto.types.errors import (
     BudgetError,
@@ -34,14 +34,6 @@ NOTHING_HAPPENED: Final = frozenset(
 """Codes by which a component says that it refused the request: a write that failed so did not happen. After every
 other code (a time-out, a lost connection, a crash) it may have, and the write is in doubt."""
 
-TEXT_CHARS: Final = 2000
-"""Of what an exception says: enough to mend what it tells of, and with it a message may still say who and where."""
-
-_log: Final = logging.getLogger(__name__)
-
-MESSAGE_CHARS: Final = 4000
-"""Of a message on the record, where it stands with the attempt, the step and the run: a row should stay small."""
-
 
 def as_component_error(name: str, error: BaseException, did: str = "raised") -> ComponentError:
     """What a component raised, as a `ComponentError`; kinds classify better where they know more."""
@@ -56,11 +48,6 @@ def as_component_error(name: str, error: BaseException, did: str = "raised") -> 
     if isinstance(error, OSError):
         return ComponentError(text, Code.UNAVAILABLE)
     return ComponentError(text, Code.UNKNOWN)
-
-
-def log_raised(name: str, error: BaseException) -> None:
-    """Log at level DEBUG where a component's code raised; a record keeps what, and only the nearest place."""
-    _log.debug("component '%s' raised, in full:", name, exc_info=error)
 
 
 def cancelled_by_itself(name: str) -> ComponentError:
@@ -84,22 +71,6 @@ def is_components_own(error: BaseException, task: "asyncio.Task[object]", *, is_
     if isinstance(error, GeneratorExit | asyncio.CancelledError):
         return not is_cancelled and asyncio.current_task(task.get_loop()) is task
     return True
-
-
-def text_of(error: BaseException, limit: int = TEXT_CHARS) -> str:
-    """What an exception says, as a record can hold it; an exception without a text says so."""
-    try:
-        text = str(error)
-    except Exception as broken:  # noqa: BLE001  # a text that its own class cannot make hides no failure
-        text = f"its text cannot be read, str() of it raised {type(broken).__name__}"
-    return recordable(text, limit) or "no message"
-
-
-def recordable(text: str, limit: int = MESSAGE_CHARS) -> str:
-    """A text cut to a number of characters, with what UTF-8 cannot hold replaced by U+FFFD."""
-    if len(text) > limit:
-        text = f"{text[:limit]}… ({len(text) - limit:,} more characters)"
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def error_info(error: StrettoError, path: StepPath | str) -> ErrorInfo:

@@ -6,7 +6,8 @@ from typing import Protocol
 
 from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.driven import driven
-from stretto.engine.failure import as_component_error, is_components_own, text_of
+from stretto.engine.failure import as_component_error, is_components_own
+from stretto.record.texts import text_of
 from stretto.types.errors import StrettoError
 from stretto.types.protocols import Opens
 

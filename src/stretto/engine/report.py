@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 import orjson
 
-from stretto.engine.failure import MESSAGE_CHARS, recordable
 from stretto.record.canonical import snapshot
+from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.errors import ContractError, NotJsonError
 from stretto.types.json import JsonObject
 from stretto.types.learning import Action, ModelCall, Reward

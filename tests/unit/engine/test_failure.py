@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from stretto.engine.engine import Engine
-from stretto.engine.failure import MESSAGE_CHARS, TEXT_CHARS, as_component_error, error_info, recordable, text_of
+from stretto.engine.failure import as_component_error, error_info
 from stretto.engine.request import RunRequest
 from stretto.plan.model import Retry
+from stretto.record.texts import MESSAGE_CHARS, TEXT_CHARS, recordable, text_of
 from stretto.testing import run_virtual
 from stretto.types.enums import Effect, Reason, RunStatus
 from stretto.types.errors import ComponentError, ContractError, Violation

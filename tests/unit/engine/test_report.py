@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from stretto.engine.failure import MESSAGE_CHARS
 from stretto.plan.model import Fallback
 from stretto.record.codec import encode_run
+from stretto.record.texts import MESSAGE_CHARS
 from stretto.types.enums import Reason, RunStatus
 from stretto.types.json import Json
 from stretto.types.learning import Action, ModelCall, Reward

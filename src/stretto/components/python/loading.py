@@ -16,7 +16,7 @@ from typing import Any, Final
 from stretto.components.codes import ComponentCode
 from stretto.components.python.decorator import component_of
 from stretto.components.python.place import place_of
-from stretto.engine.failure import text_of
+from stretto.record.texts import text_of
 from stretto.spec.suggest import nearest
 from stretto.types.card import Card
 from stretto.types.errors import Problem, SpecError, StrettoError

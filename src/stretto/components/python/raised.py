@@ -4,7 +4,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from stretto.engine.failure import log_raised, text_of
+from stretto.record.texts import log_raised, text_of
 from stretto.types.errors import Code, ComponentError
 
 _PROGRAMMING: Final = (
