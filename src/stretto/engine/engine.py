@@ -148,10 +148,36 @@ class Engine:
     async def _execute(
         self, plan: Plan, request: RunRequest, run: Run, value: JsonObject, history: History | None, journal: Journal
     ) -> Run:
+        """Run the plan to its end and seal the run, whatever becomes of it."""
         loop = asyncio.get_running_loop()
         now = _time_of(loop)
         began = now()
-        watch = Watch(loop)
+        state = self._state_of(plan, request, run, history, journal, now, began, Watch(loop))
+        lane = Lane(state.watch.alarm(), Budget.start(request.budget or plan.budget, began))
+        if history is not None and history.mode is Mode.RESUME:
+            carry_on(state, history, lane.budget)
+        try:
+            await self._answer(state, request, value, lane)
+        except asyncio.CancelledError:
+            run.status, run.reason = RunStatus.CANCELLED, Reason.CANCELLED
+            raise
+        finally:
+            state.watch.close()
+            await _finish(state)
+        return run
+
+    def _state_of(
+        self,
+        plan: Plan,
+        request: RunRequest,
+        run: Run,
+        history: History | None,
+        journal: Journal,
+        now: Callable[[], float],
+        began: float,
+        watch: Watch,
+    ) -> RunState:
+        """A run about to begin."""
         info = RunInfo(
             id=run.id,
             workflow_run_id=run.workflow_run_id,
@@ -165,7 +191,7 @@ class Engine:
             resumed=history is not None and history.mode is Mode.RESUME,
         )
         reference = request.reference
-        state = RunState(
+        return RunState(
             plan=plan,
             run=run,
             info=info,
@@ -180,18 +206,6 @@ class Engine:
             sessions=Sessions(info),
             history=history,
         )
-        lane = Lane(watch.alarm(), Budget.start(request.budget or plan.budget, began))
-        if history is not None and history.mode is Mode.RESUME:
-            carry_on(state, history, lane.budget)
-        try:
-            await self._answer(state, request, value, lane)
-        except asyncio.CancelledError:
-            run.status, run.reason = RunStatus.CANCELLED, Reason.CANCELLED
-            raise
-        finally:
-            watch.close()
-            await _finish(state)
-        return run
 
     def _elapsed_s(self, run: Run, history: History) -> float:
         """Seconds since the run was accepted: more than none when it is resumed."""
