@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -165,6 +166,16 @@ def test_a_killed_run_is_listed_as_interrupted_and_can_be_resumed(folder: Path) 
     refused = stretto(folder, "runs", "resume", run["id"], "--workflow", "slow.yaml")
     assert refused.returncode == 1
     assert "changed since: slow" in refused.stderr
+
+
+def test_a_run_whose_store_was_deleted_meanwhile_does_not_pass_for_kept(folder: Path) -> None:
+    (folder / "components.py").write_text(COMPONENTS.replace("await asyncio.sleep(60)", "await asyncio.sleep(1)"))
+    process = begun(folder, "run", "slow.yaml", "--input", INPUT)
+    shutil.rmtree(folder / ".stretto")
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "runs.db was deleted or moved while run" in err
+    assert "kept in" not in err
 
 
 def test_a_reader_that_goes_away_is_no_complaint(folder: Path) -> None:

@@ -15,7 +15,7 @@ from stretto.runtime.workflow import Workflow
 from stretto.store.journal import RunJournal
 from stretto.store.sqlite import Store
 from stretto.types.enums import Durability
-from stretto.types.errors import UsageError
+from stretto.types.errors import StoreError, UsageError
 
 Start = Callable[[Workflow], Awaitable[Run]]
 """Makes one run of a workflow that is open."""
@@ -54,8 +54,19 @@ def make_run(store: WatchedStore, file: Path, start: Start, *, given: Path | Non
         # ends the event loop.
         store.flush()
         made = store.get(store.begun)
+    _check_kept(store, made)
     tell_run(made, store.path, file, given=given, as_json=as_json)
     return Exit.OK if made.succeeded else Exit.FAILED
+
+
+def _check_kept(store: WatchedStore, run: Run) -> None:
+    """Raise StoreError when the file went away: SQLite goes on writing into one that nobody can open any more."""
+    store.flush()
+    if not store.path.exists():
+        raise StoreError(
+            f"{store.path} was deleted or moved while run {run.id} was made, so the run is not kept; "
+            "leave the file alone while a run is made"
+        )
 
 
 def _interrupted(store: WatchedStore, *, given: Path | None, as_json: bool) -> int:

@@ -55,7 +55,8 @@ def show(what: RenderableType) -> None:
 
 
 class Trimmed:
-    """What it holds, without the spaces that tables leave at the ends of lines."""
+    """What it holds, without the spaces that tables leave at the ends of lines, and without what would steer a
+    terminal: records come from anywhere."""
 
     def __init__(self, inner: RenderableType) -> None:
         self._inner = inner
@@ -67,7 +68,7 @@ class Trimmed:
             if line:
                 last = line.pop()
                 line.append(Segment(last.text.rstrip(), last.style))
-            yield from line
+            yield from (Segment(printable(text), style, control) for text, style, control in line)
             yield Segment.line()
 
 

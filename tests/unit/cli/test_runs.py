@@ -198,6 +198,23 @@ def test_without_a_store_the_remedy_is_told(cli: Cli) -> None:
         assert "there is no store at .stretto/runs.db; `stretto run` makes one" in told.err
 
 
+def test_nothing_in_a_record_steers_the_terminal(cli: Cli, ran: Ran, folder: Path) -> None:
+    ran()
+    cli("runs", "export", "out.jsonl")
+    run = json.loads((folder / "out.jsonl").read_text().splitlines()[0])
+    del run["line_digest"]
+    for holder, name in [(run, "workflow_run_id"), (run["manifest"], "workflow"), (run["steps"][0], "path")]:
+        holder[name] += "\x1b[31m\x07\u202e"
+    (folder / "in.jsonl").write_text(json.dumps(run))
+    assert cli("runs", "import", "in.jsonl", "--store", "other.db").code == 0
+    for shown in (
+        cli("runs", "show", "last", "--io", "--store", "other.db"),
+        cli("runs", "list", "--store", "other.db"),
+    ):
+        assert shown.code == 0
+        assert not {"\x1b", "\x07", "\u202e"} & set(shown.out)
+
+
 def test_export_and_import_carry_runs_to_another_store(cli: Cli, ran: Ran, folder: Path) -> None:
     run_id = ran()
     assert cli("runs", "export", "out.jsonl", "--json").document["runs"] == 1
