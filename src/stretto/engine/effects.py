@@ -15,12 +15,12 @@ from stretto.engine.driven import driven
 from stretto.engine.failure import NOTHING_HAPPENED, cancelled_by_itself, is_components_own
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
-from stretto.record.canonical import canonical
+from stretto.record.canonical import request_digest
 from stretto.record.model import EffectRecord, decoded
 from stretto.record.texts import text_of
 from stretto.types.enums import Durability
 from stretto.types.errors import Code, ComponentError, InDoubtError, ReplayError, StoreError, StrettoError
-from stretto.types.ids import StepPath, digest_of
+from stretto.types.ids import StepPath
 from stretto.types.messages import Call, Request, Response
 from stretto.types.protocols import Confirms
 
@@ -44,7 +44,7 @@ async def intend(state: RunState, op: CallOp, path: StepPath, action: str, encod
         path=path,
         component=op.component.card.name,
         action=action,
-        request_digest=digest_of(canonical(encoded)),
+        request_digest=request_digest(encoded),
         request=msgspec.Raw(encoded),
         intended_at_ns=state.clock.time_ns(),
     )
@@ -193,4 +193,4 @@ def _asking_ends(op: CallOp, lane: Lane) -> float | None:
 
 
 def _is_same_request(effect: EffectRecord, encoded: bytes) -> bool:
-    return effect.request_digest == digest_of(canonical(encoded))
+    return effect.request_digest == request_digest(encoded)

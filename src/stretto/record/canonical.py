@@ -12,7 +12,7 @@ import orjson
 
 from stretto.record.refusal import MAX_DEPTH, OpaqueError, has_non_finite, refuse, to_plain
 from stretto.types.errors import NotJsonError
-from stretto.types.ids import Digest, digest_of, keyed_digest_of
+from stretto.types.ids import Digest, digest_of
 
 DEFAULT_LIMIT_BYTES: Final = 8 * 1024 * 1024
 """Largest value that may pass between two steps. Larger ones belong behind a reference: every step that
@@ -87,11 +87,6 @@ def canonical(value: object) -> bytes:
 def request_digest(request: object) -> Digest:
     """SHA-256 of a request's canonical form: equal for requests that mean the same."""
     return digest_of(canonical(request))
-
-
-def input_digest(key: bytes, run_input: object) -> Digest:
-    """Keyed digest of a run's canonical input."""
-    return keyed_digest_of(key, canonical(run_input))
 
 
 def _second_try(value: object, error: TypeError) -> bytes:

@@ -83,17 +83,13 @@ CONTRACT: Final = Record(
 def load_contract(path: Path) -> ContractSpec:
     """Read a contract file. Raises SpecError with every problem in it."""
     source = read_source(path)
-    return _parse(source)
+    return parse_contract(source.text, name=source.name)
 
 
 def parse_contract(text: str, *, name: str = "<text>") -> ContractSpec:
     """Read a contract from its text; `name` stands for the file in messages. Raises SpecError with every problem."""
-    return _parse(Source(name, text))
-
-
-def _parse(source: Source) -> ContractSpec:
     report = Report()
-    contract = CONTRACT.read(read_mapping(source, CONTRACT.name, report), CONTRACT.name, report)
+    contract = CONTRACT.read(read_mapping(Source(name, text), CONTRACT.name, report), CONTRACT.name, report)
     report.raise_if_any()
     assert contract is not None
     return contract

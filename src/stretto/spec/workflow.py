@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from stretto.spec.codes import SpecCode
-from stretto.spec.contract import CONTRACT
+from stretto.spec.contract import load_contract
 from stretto.spec.contract_model import ContractSpec
 from stretto.spec.model import ComponentFile, WorkflowSpec
 from stretto.spec.nodes import quote
@@ -19,7 +19,8 @@ from stretto.types.errors import Problem, SpecError
 
 def load_workflow(path: Path) -> WorkflowSpec:
     """Read a workflow file, and the contract file that it names. Raises SpecError with every problem in both."""
-    return _parse(read_source(path), path.parent)
+    source = read_source(path)
+    return parse_workflow(source.text, name=source.name, folder=path.parent)
 
 
 def parse_workflow(text: str, *, name: str = "<text>", folder: Path | None = None) -> WorkflowSpec:
@@ -27,12 +28,8 @@ def parse_workflow(text: str, *, name: str = "<text>", folder: Path | None = Non
 
     Files that it names are looked up in `folder`; None leaves them unread. Raises SpecError with every problem.
     """
-    return _parse(Source(name, text), folder)
-
-
-def _parse(source: Source, folder: Path | None) -> WorkflowSpec:
     report = Report()
-    top = read_mapping(source, WORKFLOW.name, report)
+    top = read_mapping(Source(name, text), WORKFLOW.name, report)
     refuse_newer(top, report)
     workflow = WORKFLOW.read(top, WORKFLOW.name, report)
     if workflow is not None and folder is not None:
@@ -58,9 +55,8 @@ def _contract(path: Located[str], folder: Path, report: Report) -> ContractSpec 
         report.add(no_file(path, folder, "contract file"))
         return None
     try:
-        source = read_source(folder / path.value)
-        return CONTRACT.read(read_mapping(source, CONTRACT.name, report), CONTRACT.name, report)
-    except SpecError as error:  # it cannot be read any further; what is wrong with the workflow is still told
+        return load_contract(folder / path.value)
+    except SpecError as error:  # what is wrong with the workflow is told beside it
         for problem in error.problems:
             report.add(problem)
         return None
