@@ -1,5 +1,6 @@
 """The four questions that a workflow begins with, and what the answers mean."""
 
+import builtins
 import keyword
 import re
 from collections.abc import Callable, Sequence
@@ -18,8 +19,8 @@ LESS_IS_BETTER: Final = "-"
 NOTHING: Final = "nothing"
 """The planner's choice to call no system."""
 
-_RESERVED: Final = frozenset({NOTHING, "planner", "executor", "memory", "judge", "stretto"})
-"""Names that the scaffold uses itself."""
+_TAKEN: Final = frozenset({NOTHING, "planner", "executor", "memory", "judge", "pretend", "stretto", *dir(builtins)})
+"""Names that the scaffold uses itself, and those of Python that a function of the same name would hide from it."""
 
 
 class System(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +116,9 @@ def _measure(text: str) -> Measure:
 
 def _identifier(text: str, what: str) -> str:
     name = re.sub(r"\W+", "_", text.strip().lower()).strip("_")
-    if not name.isidentifier() or keyword.iskeyword(name) or name in _RESERVED:
+    if name in _TAKEN:
+        raise UsageError(f"{what} '{name}' is taken: Python or the scaffold calls something else so; try {name}_{what}")
+    if not name.isidentifier() or keyword.iskeyword(name):
         raise UsageError(f"{what} {text.strip()!r} cannot be a name in Python code; expected letters and digits")
     return name
 
