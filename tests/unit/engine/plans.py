@@ -2,17 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any
 
 from stretto.engine.engine import Engine
 from stretto.engine.request import RunRequest
 from stretto.plan.check import Check
-from stretto.plan.model import FIRST_FREE_SLOT, AnyOp, Block, CallOp, Frame, Getter, Plan
+from stretto.plan.model import FIRST_FREE_SLOT, AnyOp, Block, CallOp, Frame, Getter, MapOp, Plan
 from stretto.record.model import EffectRecord, Manifest, Run, StepRecord
 from stretto.testing import VirtualLoop, run_virtual
 from stretto.types.budget import BudgetSpec
 from stretto.types.card import Card
-from stretto.types.enums import Durability, Effect
+from stretto.types.enums import Durability
+from stretto.types.errors import Code, ComponentError
 from stretto.types.ids import Digest
 from stretto.types.json import Json
 from stretto.types.messages import Request, Response
@@ -101,6 +103,16 @@ def call(component: Probe, slot: int, inputs: dict[str, Getter] | None = None, *
     )
 
 
+def each(body_op: Any, **fields: Any) -> MapOp:
+    """A map over the input's `items` with one step as its body, named ``each``."""
+    return MapOp(
+        **{
+            "name": "each", "slot": S, "over": read(0, "items"), "over_source": "input.items", "item_slot": S + 1,
+            "index_slot": S + 2, "body": linear(body_op), "result": read(body_op.slot), "max_parallel": 2, **fields,
+        }
+    )  # fmt: skip
+
+
 def linear(*ops: AnyOp) -> Block:
     """A block in one order."""
     return Block(ops=ops, linear=True)
@@ -135,6 +147,11 @@ def plan(body: Block, slots: int = 40, output: dict[str, Getter] | None = None, 
             **fields,
         }
     )
+
+
+def deadline(seconds: float, reserve: float = 0.0, **limits: Any) -> BudgetSpec:
+    """A budget of time."""
+    return BudgetSpec(deadline=timedelta(seconds=seconds), reserve=timedelta(seconds=reserve), **limits)
 
 
 class Ledger:
@@ -193,20 +210,4 @@ def step(run_: Run, path: str) -> StepRecord:
 S = FIRST_FREE_SLOT
 """First slot that a step may have."""
 
-__all__ = [
-    "BudgetSpec",
-    "Effect",
-    "Ledger",
-    "Probe",
-    "S",
-    "call",
-    "failing",
-    "graph",
-    "linear",
-    "plan",
-    "read",
-    "returning",
-    "run",
-    "sleeping",
-    "step",
-]
+UNAVAILABLE = ComponentError("down", Code.UNAVAILABLE)

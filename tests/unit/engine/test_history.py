@@ -10,16 +10,15 @@ from stretto.engine.engine import Engine
 from stretto.engine.history import History
 from stretto.engine.request import RunRequest
 from stretto.plan.model import Block, Fallback, Plan
-from stretto.record.canonical import canonical
+from stretto.record.canonical import request_digest
 from stretto.record.model import EffectRecord, Manifest, Run, decoded
 from stretto.testing import run_virtual
 from stretto.types.enums import Durability, Effect, RunStatus, StepStatus
 from stretto.types.errors import ReplayError
 from stretto.types.ids import RunId, StepPath, digest_of
 from stretto.types.messages import Request, Response
+from tests.unit.engine.books import LOST, WRITE, Book, execute
 from tests.unit.engine.plans import Ledger, Probe, S, call, failing, linear, plan, read, returning, run, step
-
-WRITE = {"*": Effect.WRITE}
 
 
 def replay(recorded: Run, again: Plan, *, run_input: Mapping[str, object] | None = None, **options: Any) -> Run:
@@ -154,6 +153,26 @@ class TestReplay:
         assert len(a.requests) == 1
 
 
+class TestReplayOfAParkedRun:
+    def test_a_write_in_doubt_cannot_be_replayed_and_the_error_says_why(self) -> None:
+        pay = failing("pay", LOST, effects=WRITE)
+        body = linear(call(pay, S))
+        parked = execute(body, Book())
+
+        async def main(**options: Any) -> Run:
+            return await Engine(Ledger()).replay(plan(body), parked, RunRequest(input={}), **{"outputs": {}, **options})
+
+        again = run_virtual(main())
+        assert again.status is RunStatus.FAILED
+        assert again.error is not None
+        assert "did not answer" in again.error.message
+        dry = run_virtual(main(dry_run=True))
+        assert step(dry, "pay").status is StepStatus.SKIPPED
+        given = run_virtual(main(outputs={"pay": {"id": 1}}))
+        assert given.simulated
+        assert len(pay.requests) == 1
+
+
 class TestResume:
     def interrupted(self, body: Block, keep: int) -> Run:
         """A run that was killed after its first `keep` steps."""
@@ -237,7 +256,7 @@ def receipt(request: dict[str, object], response: dict[str, object] | None) -> E
         path=StepPath("pay"),
         component="pay",
         action="",
-        request_digest=digest_of(canonical(encoded)),
+        request_digest=request_digest(encoded),
         request=msgspec.Raw(encoded),
         intended_at_ns=1,
         receipt=None if response is None else msgspec.Raw(msgspec.json.encode(response)),

@@ -1,0 +1,125 @@
+"""Components that call others: through the engine, bounded by its step, and never twice for one write."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from stretto.engine.engine import Engine
+from stretto.engine.request import RunRequest
+from stretto.plan.model import Block, Fallback
+from stretto.record.model import Run, decoded
+from stretto.testing import run_virtual
+from stretto.types.enums import Reason, RunStatus, StepStatus
+from stretto.types.errors import ComponentError
+from stretto.types.messages import Request
+from tests.unit.engine.books import LOST, TWICE, WRITE, Answer, Book, execute, resume, settled, stepping
+from tests.unit.engine.plans import Ledger, Probe, S, call, failing, linear, plan, read, returning, run, sleeping
+
+
+class TestNestedCalls:
+    def test_a_component_calls_another_through_the_engine(self) -> None:
+        inner = returning("inner", {"x": 1})
+
+        async def outer(request: Request) -> object:
+            assert request.call.caller is not None
+            first = await request.call.caller.call("inner", {"n": 1})
+            await request.call.caller.call("inner", {"n": 2})
+            return first
+
+        body = linear(call(Probe("outer", outer), S, calls_others=True))
+        result = run(body, output={"x": read(S, "x")}, nested={"inner": call(inner, S + 1)})
+        assert [record.path for record in result.steps] == ["outer/inner#1", "outer/inner#2", "outer"]
+        assert decoded(result.output) == {"x": 1}
+
+    def test_a_hanging_inner_call_ends_at_the_deadline_of_the_outer(self) -> None:
+        async def outer(request: Request) -> object:
+            assert request.call.caller is not None
+            return await request.call.caller.call("inner", {})
+
+        body = linear(call(Probe("outer", outer), S, calls_others=True, timeout_s=2.0))
+        result = run(body, nested={"inner": call(sleeping("inner", 99.0), S + 1)})
+        assert result.reason is Reason.TIMEOUT
+        assert result.duration_ms == 2000.0
+
+
+class TestNestedWrites:
+    def outer(self, *inner: tuple[str, dict[str, Any]], swallow: bool = False, wrap: bool = False) -> Answer:
+        async def answer(request: Request) -> object:
+            caller = request.call.caller
+            assert caller is not None
+            for name, fields in inner:
+                try:
+                    await caller.call(name, dict(fields))
+                except ComponentError as error:
+                    if wrap:
+                        raise ValueError("inner trouble") from error
+                    if not swallow:
+                        raise
+            return {"done": True}
+
+        return answer
+
+    def body(self, answer: Answer, **fields: Any) -> Block:
+        return linear(call(Probe("outer", answer), S, calls_others=True, **fields))
+
+    def test_a_retry_of_the_outer_step_does_not_repeat_a_write_that_was_made(self) -> None:
+        book, pay = Book(), returning("pay", {"id": 1}, effects=WRITE)
+        flaky = failing("look", LOST, {})
+        body = self.body(self.outer(("pay", {"v": 1}), ("look", {}), wrap=True), retry=TWICE)
+        result = execute(body, book, nested={"pay": call(pay, S + 1), "look": call(flaky, S + 2)})
+        assert result.status is RunStatus.OK, result.error
+        assert len(pay.requests) == 1
+
+    @pytest.mark.parametrize("wrap", [False, True])
+    def test_a_write_in_doubt_inside_a_step_lets_no_fallback_answer_for_the_step(self, wrap: bool) -> None:
+        book, pay = Book(), failing("pay", LOST, effects=WRITE)
+        body = self.body(self.outer(("pay", {}), wrap=wrap), retry=TWICE, fallback=Fallback(output=b"{}"))
+        result = execute(body, book, nested={"pay": call(pay, S + 1)})
+        assert len(pay.requests) == 1
+        assert (result.status, result.reason) == (RunStatus.PARKED, Reason.IN_DOUBT)
+        assert {record.status for record in result.steps} == {StepStatus.FAILED}
+
+    def test_a_write_may_be_made_of_writes(self) -> None:
+        book, pay = Book(), returning("pay", {"id": 1}, effects=WRITE)
+        answer = self.outer(("pay", {"v": 1}), ("pay", {"v": 2}))
+        outer = call(Probe("outer", answer, effects=WRITE), S, calls_others=True)
+        result = execute(linear(outer), book, nested={"pay": call(pay, S + 1)})
+        assert result.status is RunStatus.OK, result.error
+        assert sorted(book.kept) == ["outer", "outer/pay#1", "outer/pay#2"]
+
+    def test_a_component_may_not_go_on_over_a_write_in_doubt(self) -> None:
+        book, pay, after = Book(), failing("pay", LOST, effects=WRITE), returning("after", {})
+        outer = call(Probe("outer", self.outer(("pay", {}), swallow=True)), S, calls_others=True)
+        result = execute(linear(outer, call(after, S + 2)), book, nested={"pay": call(pay, S + 1)})
+        assert result.status is RunStatus.PARKED
+        assert after.requests == []
+
+    def test_after_a_persons_word_the_outer_step_is_made_again_over_what_stands(self) -> None:
+        book, pay = Book(), failing("pay", LOST, effects=WRITE)
+        look = returning("look", {})
+        body = self.body(self.outer(("look", {}), ("pay", {"v": 1})))
+        nested = {"pay": call(pay, S + 1), "look": call(look, S + 2)}
+        parked = execute(body, book, nested=nested)
+        assert book.in_doubt == ["outer/pay#1"]
+        settled(book, "outer/pay#1", {"id": 1})
+        again = resume(parked, stepping(body, nested=nested), book)
+        assert again.status is RunStatus.OK, again.error
+        assert (len(pay.requests), len(look.requests)) == (1, 1)
+
+    def test_a_replay_that_would_write_inside_a_step_ends_whatever_the_step_falls_back_to(self) -> None:
+        pay = returning("pay", {"id": 1}, effects=WRITE)
+        nested = {"pay": call(pay, S + 1)}
+        recorded = run(self.body(self.outer(("pay", {"v": 1}))), nested=nested)
+        changed = self.body(self.outer(("pay", {"v": 2})), fallback=Fallback(output=b"{}"))
+        manifest = msgspec.structs.replace(recorded.manifest, components={"outer": "2.0.0@new"})
+
+        async def main() -> Run:
+            again = plan(changed, nested=nested, manifest=manifest)
+            return await Engine(Ledger()).replay(again, recorded, RunRequest(input={}), outputs={})
+
+        again = run_virtual(main())
+        assert again.status is RunStatus.FAILED
+        assert again.error is not None
+        assert "not replayable" in again.error.message
+        assert len(pay.requests) == 1
