@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, SupportsFloat, TypeAlias
 
 from stretto.components.codes import ComponentCode
 from stretto.components.python.invoke import context_for, evaluator
@@ -73,9 +73,19 @@ class RewardTerm:
         number, reason = value if isinstance(value, tuple) and len(value) == 2 else (value, "")
         if number is None:
             return Reward(name=term, value=None, reason=str(reason) or UNKNOWN)
-        if not isinstance(number, int | float) or not math.isfinite(number):
+        finite = _finite(number)
+        if finite is None:
             return Reward(name=term, value=None, reason=f"the function returned {_shown(number)}, not a finite number")
-        return Reward(name=term, value=float(number), reason=str(reason))
+        return Reward(name=term, value=finite, reason=str(reason))
+
+
+def _finite(number: object) -> float | None:
+    """A number of whatever library as Python's own; None for what is none."""
+    try:
+        value = float(number) if isinstance(number, SupportsFloat) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
 
 
 def _shown(value: object) -> str:

@@ -99,6 +99,10 @@ def _check_budget(budget: object) -> None:
     _check_time("budget.reserve", budget.reserve)
     if budget.deadline is not None:
         _check_time("budget.deadline", budget.deadline)
+    if budget.reserve and (budget.deadline is None or budget.reserve >= budget.deadline):
+        raise wrong(
+            "budget.reserve", budget.reserve, f"less than the deadline, of which it is a part: {budget.deadline}"
+        )
     for name, count in (("retries", budget.retries), ("tokens", budget.tokens)):
         if count is not None:
             check_whole(f"budget.{name}", count, least=0)
@@ -112,7 +116,12 @@ def _check_time(what: str, time: object) -> None:
 
 
 def _is_amount(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value >= 0
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return isfinite(value) and value >= 0
+    except OverflowError:
+        return False
 
 
 def _is_seed(seed: object) -> bool:

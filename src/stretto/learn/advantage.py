@@ -10,13 +10,17 @@ from typing import Final, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from stretto.types.errors import UsageError
+from stretto.types.errors import LearningError, UsageError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 STD_EPSILON: Final = 1e-6
 """Added to the standard deviation, so that a group of nearly equal rewards is not blown up; verl and slime use it."""
+
+
+MOST_REWARD: Final = 1e100
+"""Either way: the squares of larger ones overflow, and weights that follow them are not finite."""
 
 
 class Scale(StrEnum):
@@ -57,6 +61,11 @@ def group_advantages(rewards_R: Floats, groups_R: Ints, scale: Scale = Scale.STD
         raise UsageError(f"rewards {rewards_R.shape} and groups {groups_R.shape} must be two vectors of one length")
     if not np.isfinite(rewards_R).all():
         raise UsageError("rewards hold NaN or infinity; leave out runs whose reward is unknown")
+    if np.any(np.abs(rewards_R) > MOST_REWARD):
+        largest = rewards_R[np.argmax(np.abs(rewards_R))]
+        raise LearningError(
+            f"a run's reward is {largest:g}; expected at most {MOST_REWARD:g} either way: scale it down"
+        )
     _, group_R = np.unique(groups_R, return_inverse=True)
     sizes = np.bincount(group_R)
     centred_R = rewards_R - _group_means(rewards_R, group_R, sizes)

@@ -1,10 +1,13 @@
 """A reward is computed term by term, and what cannot be computed is unknown, with the reason."""
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import numpy as np
 import pytest
 
 from stretto.components.python import Context, component_of
@@ -84,12 +87,26 @@ async def test_a_function_that_raises_leaves_its_term_unknown_and_the_others_kno
     assert known.value == -1.0
 
 
+@pytest.mark.parametrize(
+    "number", [1, True, np.int64(1), np.float32(1), np.bool_(True), Fraction(2, 2), Decimal("1.0")], ids=repr
+)
+async def test_a_number_of_any_library_is_a_reward(make_request: Any, number: Any) -> None:
+    @reward("r", inline=True)
+    def given() -> Any:
+        return number
+
+    (known,) = (await single(given)(make_request())).rewards
+    assert (known.value, type(known.value)) == (1.0, float)
+
+
 @pytest.mark.parametrize("inline", [True, False])
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
         (math.nan, "nan, not a finite number"),
         (math.inf, "inf"),
+        (10**400, "not a finite number"),
+        (np.zeros(2), "not a finite number"),
         ("good", "'good', not a finite number"),
         ([1] * 99, "..."),
     ],

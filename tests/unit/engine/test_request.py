@@ -46,6 +46,12 @@ def admit(**given: Any) -> Ledger:
         ({"budget": BudgetSpec(retries=-1)}, r"budget\.retries is -1; expected a whole number from 0"),
         ({"budget": BudgetSpec(tokens=1.5)}, r"budget\.tokens is 1\.5; expected a whole number"),  # type: ignore[arg-type]
         ({"budget": BudgetSpec(cost=float("inf"))}, r"budget\.cost is inf; expected a finite number"),
+        ({"budget": BudgetSpec(cost=10**400)}, r"budget\.cost is 1000.*; expected a finite number"),
+        ({"budget": BudgetSpec(reserve=timedelta(2))}, r"budget\.reserve is .*; expected less than the deadline"),
+        (
+            {"budget": BudgetSpec(deadline=timedelta(1), reserve=timedelta(1))},
+            r"budget\.reserve is .*; expected less than the deadline, of which it is a part: 1 day",
+        ),
         ({"budget": BudgetSpec(cost=float("nan"))}, r"budget\.cost is nan; expected a finite number"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from stretto.learn.advantage import Scale, group_advantages
-from stretto.types.errors import UsageError
+from stretto.types.errors import LearningError, UsageError
 
 rewards = st.floats(-10, 10).map(lambda x: round(x, 3))
 batches = st.lists(st.tuples(st.integers(0, 4), rewards), min_size=1, max_size=24)
@@ -96,6 +96,11 @@ def test_advantages_of_a_group_sum_to_zero(pairs: list[tuple[int, float]], scale
 def test_wrong_arrays_are_refused(rewards_R: list[float], groups_R: list[int], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         group_advantages(np.array(rewards_R), np.array(groups_R))
+
+
+def test_rewards_whose_squares_overflow_are_refused() -> None:
+    with pytest.raises(LearningError, match=r"-1e\+308; expected at most 1e\+100 either way"):
+        group_advantages(np.array([1.0, -1e308]), np.array([0, 0]))
 
 
 def test_no_runs_have_no_advantages() -> None:
