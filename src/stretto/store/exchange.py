@@ -70,7 +70,7 @@ def export_to(store: Keeper, out: Path, blobs_dir: Path | None, runs: Iterable[R
         with _whole(out) as file:
             export_runs(records(), file, blobs_dir or _beside(out))
     except OSError as error:
-        raise StoreError(f"{out} cannot be written: {error}; choose another place") from error
+        raise StoreError(f"{out} cannot be written: {error.strerror or error}; choose another place") from error
     return count
 
 
