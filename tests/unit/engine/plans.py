@@ -26,7 +26,7 @@ class Probe:
     """A component made of a coroutine function from input to output; remembers every request."""
 
     def __init__(self, name: str, answer: Callable[[Request], Awaitable[object]], **card: Any) -> None:
-        self.card = Card(name=name, version="1.0.0", kind="python", digest=ZERO, **card)
+        self.card = Card(**{"name": name, "version": "1.0.0", "kind": "python", "digest": ZERO, **card})
         self.requests: list[Request] = []
         self._answer = answer
 
