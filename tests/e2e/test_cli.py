@@ -178,6 +178,14 @@ def test_a_run_whose_store_was_deleted_meanwhile_does_not_pass_for_kept(folder: 
     assert "kept in" not in err
 
 
+def test_a_component_that_changes_the_working_folder_leaves_the_run_where_it_is_kept(folder: Path) -> None:
+    (folder / "components.py").write_text(
+        COMPONENTS.replace('print("from the component")', '__import__("os").chdir("/")')
+    )
+    assert stretto(folder, "run", "noisy.yaml", "--input", INPUT).returncode == 0
+    assert stretto(folder, "runs", "show", "last").returncode == 0
+
+
 def test_a_reader_that_goes_away_is_no_complaint(folder: Path) -> None:
     with subprocess.Popen(
         [STRETTO, "schema", "workflow"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -41,6 +41,7 @@ def make_run(store: WatchedStore, file: Path, start: Start, *, given: Path | Non
 
     Ctrl-C cancels the components and lets the engine seal the run.
     """
+    place = store.path.absolute()  # a component may change the working folder
     try:
         store.underway = Underway(file)
         with stdout_for_results_only(), working(store.underway):
@@ -54,15 +55,15 @@ def make_run(store: WatchedStore, file: Path, start: Start, *, given: Path | Non
         # ends the event loop.
         store.flush()
         made = store.get(store.begun)
-    _check_kept(store, made)
+    _check_kept(store, place, made)
     tell_run(made, store.path, file, given=given, as_json=as_json)
     return Exit.OK if made.succeeded else Exit.FAILED
 
 
-def _check_kept(store: WatchedStore, run: Run) -> None:
+def _check_kept(store: WatchedStore, place: Path, run: Run) -> None:
     """Raise StoreError when the file went away: SQLite goes on writing into one that nobody can open any more."""
     store.flush()
-    if not store.path.exists():
+    if not place.exists():
         raise StoreError(
             f"{store.path} was deleted or moved while run {run.id} was made, so the run is not kept; "
             "leave the file alone while a run is made"
