@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 
 from stretto.components.declared import declared
-from stretto.components.policy_features import Features, features_of
+from stretto.components.policy_features import About, Features, about_of, features_of
 from stretto.components.policy_options import PolicyKeywords, input_schema, output_schema, parse_options
 from stretto.components.policy_spec import weights_digest
 from stretto.types.card import ANY_ACTION, Card
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 class SoftmaxPolicy:
     """Chooses one alternative for each request, by chance: the softmax of (features · weights + prior) / temperature.
 
-    What is not available has probability 0.
+    What is not available has probability 0. Facts of the alternatives themselves (`about`) add to the features of
+    each, with weights that all alternatives share.
 
     The draw depends on the run's seed and the step's path only, so a run can be repeated, and every attempt at a
     step makes the same choice.
@@ -84,9 +85,13 @@ class SoftmaxPolicy:
         """What the policy sees of an input: the same at serving and in training."""
         return features_of(self.spec.features, data)
 
+    def about(self, data: JsonObject) -> About:
+        """What the policy sees of each alternative in an input."""
+        return about_of(self.spec.features, self.spec.alternatives, data)
+
     async def open(self) -> None:
         """Lay the weights out, so that the first choice is as fast as the next."""
-        _ = self.weights.dense_FA
+        _ = self.weights.dense_FK
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -136,13 +141,24 @@ class SoftmaxPolicy:
 
     def _probabilities(self, data: JsonObject, mask: list[bool]) -> list[float]:
         """Masked softmax; in Python, since a dozen alternatives are too few for numpy to pay."""
-        buckets, values = self.features(data)
-        logits: list[float] = (values @ self.weights.dense_FA[buckets] + self.spec.prior).tolist()
+        logits = self._logits(data)
         scale = 1.0 / self.options.temperature
         top = max(logit for logit, allowed in zip(logits, mask, strict=True) if allowed)
         exps = [math.exp((z - top) * scale) if allowed else 0.0 for z, allowed in zip(logits, mask, strict=True)]
         total = sum(exps)
         return [e / total for e in exps]
+
+    def _logits(self, data: JsonObject) -> list[float]:
+        buckets, values = self.features(data)
+        dense_FK, prior = self.weights.dense_FK, self.spec.prior
+        logits: list[float] = ((values @ dense_FK[buckets])[: len(prior)] + prior).tolist()
+        scale = self.spec.features.about_scale
+        if not scale:
+            return logits
+        shared_F = dense_FK[:, -1]
+        return [
+            z + scale * sum(shared_F[list(known)].tolist()) for z, known in zip(logits, self.about(data), strict=True)
+        ]
 
     def _choose(self, probabilities: list[float], call: Call) -> int:
         if not self.options.sample:

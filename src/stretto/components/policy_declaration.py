@@ -27,6 +27,9 @@ ALTERNATIVES: Final = Key(
 )
 TEXT: Final = Key("text", _FIELDS, means="input fields with what people wrote", example="text: [words]")
 STATE: Final = Key("state", _FIELDS, means="input fields with what is known", example="state: [state]")
+ABOUT: Final = Key(
+    "about", _FIELDS, means="input fields with what is known of each alternative", example="about: [about]"
+)
 AVAILABLE: Final = Key(
     "available", ANY_TEXT, means="input field that lists the alternatives allowed now", example="available: available"
 )
@@ -35,6 +38,9 @@ PRIOR: Final = Key("prior", _LOGITS, means="what a logit starts from, 0 when unn
 TEMPERATURE: Final = Key("temperature", Number(above=0), means="logits are divided by it", example="temperature: 1.0")
 TEXT_SCALE: Final = Key(
     "text_scale", Number(above=0), means="Euclidean length of a text's features", example="text_scale: 0.2"
+)
+ABOUT_SCALE: Final = Key(
+    "about_scale", Number(above=0), means="value of each fact of an alternative", example="about_scale: 4.0"
 )
 BUCKETS: Final = Key("buckets", Whole(minimum=1), means="rows that features are hashed to", example="buckets: 65536")
 SAMPLE: Final = Key(
@@ -50,9 +56,9 @@ CHECKPOINT: Final = Key(
 
 
 def _build(fields: Fields) -> Make:
-    plain: tuple[Key[Any], ...] = (PRIOR, TEMPERATURE, TEXT_SCALE, BUCKETS, SAMPLE)
+    plain: tuple[Key[Any], ...] = (PRIOR, TEMPERATURE, TEXT_SCALE, ABOUT_SCALE, BUCKETS, SAMPLE)
     options: dict[str, Any] = {key.name: value for key in plain if (value := fields.get(key)) is not None}
-    lists = (ALTERNATIVES, TEXT, STATE)
+    lists = (ALTERNATIVES, TEXT, STATE, ABOUT)
     options |= {key.name: [each.value for each in found] for key in lists if (found := fields.get(key)) is not None}
     texts = (AVAILABLE, OUTPUT, CHECKPOINT, VERSION_KEY)
     options |= {key.name: text.value for key in texts if (text := fields.get(key)) is not None}
@@ -72,11 +78,13 @@ POLICY: Final[Record[Make]] = Record(
         ALTERNATIVES,
         TEXT,
         STATE,
+        ABOUT,
         AVAILABLE,
         OUTPUT,
         PRIOR,
         TEMPERATURE,
         TEXT_SCALE,
+        ABOUT_SCALE,
         BUCKETS,
         SAMPLE,
         CHECKPOINT,

@@ -1,4 +1,4 @@
-"""A request's input as sparse features: hashed word n-grams of its text, indicators of its state.
+"""A request's input as sparse features: hashed word n-grams of its text, indicators of its state and alternatives.
 
 Feature hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning"), without the sign:
 with thousands of features in tens of thousands of buckets collisions are rare, and weights stay readable.
@@ -7,7 +7,7 @@ The hash is CRC-32, the same on every machine and in every process.
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Final, cast
@@ -34,6 +34,9 @@ _WORD: Final = re.compile(rf"[{_HAN_KANA}]|[^\W{_HAN_KANA}]+")
 Features = tuple[list[int], list[float]]
 """Buckets, each once, and their values."""
 
+About = list[tuple[int, ...]]
+"""For each alternative, in order, the buckets of its facts; each fact has the value `about_scale`."""
+
 
 def features_of(spec: FeatureSpec, data: JsonObject) -> Features:
     """Features of one request's input; the bias comes first.
@@ -49,6 +52,36 @@ def features_of(spec: FeatureSpec, data: JsonObject) -> Features:
         leaves = [crc32(leaf.encode()) for leaf in _leaves(field, data.get(field))]
         _add(values, _buckets(leaves, spec.buckets), 1.0)
     return list(values), list(values.values())
+
+
+def about_of(spec: FeatureSpec, alternatives: Sequence[str], data: JsonObject) -> About:
+    """What one request's input tells of each alternative: one fact in several alternatives has one bucket.
+
+    Raises ComponentError for what is no mapping from alternatives.
+    """
+    leaves: dict[str, list[int]] = {alternative: [] for alternative in alternatives}
+    for field in spec.about or ():
+        for alternative, known in _by_alternative(field, data.get(field), leaves).items():
+            leaves[alternative] += [crc32(leaf.encode()) for leaf in _leaves(field, known)]
+    return [_buckets(hashes, spec.buckets) for hashes in leaves.values()]
+
+
+def _by_alternative(field: str, value: Json, alternatives: Collection[str]) -> JsonObject:
+    found = {} if value is None else value
+    if not isinstance(found, dict):
+        raise ComponentError(
+            f"a policy's field '{field}' is {type(found).__name__}; expected a mapping from alternatives to what is "
+            "known of each, or null",
+            Code.INVALID_ARGUMENT,
+        )
+    unknown = [name for name in found if name not in alternatives]
+    if unknown:
+        raise ComponentError(
+            f"a policy's field '{field}' tells of {unknown}, which it does not choose from; its alternatives are "
+            f"{list(alternatives)}",
+            Code.INVALID_ARGUMENT,
+        )
+    return found
 
 
 def _add(values: dict[int, float], buckets: tuple[int, ...], value: float) -> None:

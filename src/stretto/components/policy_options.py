@@ -7,7 +7,13 @@ from typing import TypedDict
 
 import msgspec
 
-from stretto.components.policy_spec import DEFAULT_BUCKETS, DEFAULT_TEXT_SCALE, FeatureSpec, PolicySpec
+from stretto.components.policy_spec import (
+    DEFAULT_ABOUT_SCALE,
+    DEFAULT_BUCKETS,
+    DEFAULT_TEXT_SCALE,
+    FeatureSpec,
+    PolicySpec,
+)
 from stretto.types.errors import UsageError
 from stretto.types.json import JsonObject
 
@@ -44,6 +50,11 @@ class PolicyOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Draw from the probabilities; False takes the likeliest alternative."""
     checkpoint: str | None = None
     """A ``.safetensors`` file that training wrote; without one the prior decides alone."""
+    about: tuple[str, ...] = ()
+    """Input fields with what is known of each alternative: a mapping from alternatives to any JSON. What is learnt of
+    a fact holds for every alternative that it is true of, where text and state are learnt for each alternative anew."""
+    about_scale: float = DEFAULT_ABOUT_SCALE
+    """Value of each fact of an alternative."""
 
     def __post_init__(self) -> None:
         if len(self.alternatives) < MIN_ALTERNATIVES or "" in self.alternatives:
@@ -57,17 +68,20 @@ class PolicyOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             raise UsageError(f"prior names {unknown}, not among the alternatives {list(self.alternatives)}")
         if not all(math.isfinite(value) for value in self.prior.values()):
             raise UsageError(f"prior is {self.prior}; expected finite numbers")
-        if self.available in (*self.text, *self.state):
+        if self.available in (*self.text, *self.state, *self.about):
             raise UsageError(f"input field '{self.available}' is both a feature and the list of what is available")
         if self.output == "confidence":
             raise UsageError("the output field 'confidence' holds the choice's probability; name the choice otherwise")
+        if self.about_scale != DEFAULT_ABOUT_SCALE and not self.about:
+            raise UsageError("about_scale has no effect without `about`; name its input field, or leave it out")
 
     @property
     def spec(self) -> PolicySpec:
         """What weights under these options mean."""
         features = FeatureSpec(
-            text=self.text, state=self.state, buckets=self.buckets, ngrams=self.ngrams, text_scale=self.text_scale
-        )
+            text=self.text, state=self.state, buckets=self.buckets, ngrams=self.ngrams, text_scale=self.text_scale,
+            about=self.about or msgspec.UNSET, about_scale=self.about_scale if self.about else msgspec.UNSET,
+        )  # fmt: skip
         prior = tuple(self.prior.get(name, 0.0) for name in self.alternatives)
         return PolicySpec(alternatives=self.alternatives, prior=prior, features=features)
 
@@ -87,6 +101,8 @@ class PolicyKeywords(TypedDict, total=False):
     temperature: float
     sample: bool
     checkpoint: str | Path | None
+    about: Sequence[str] | str
+    about_scale: float
 
 
 def parse_options(name: str, given: Mapping[str, object]) -> PolicyOptions:
@@ -95,7 +111,7 @@ def parse_options(name: str, given: Mapping[str, object]) -> PolicyOptions:
     Raises UsageError when an option is unknown, missing, of the wrong type or out of range.
     """
     options = dict(given)
-    for key in ("text", "state"):
+    for key in ("text", "state", "about"):
         if isinstance(options.get(key), str):
             options[key] = [options[key]]
     if isinstance(options.get("checkpoint"), Path):
@@ -113,6 +129,12 @@ def input_schema(options: PolicyOptions) -> JsonObject:
     allowed: JsonObject = {"type": ["array", "null"], "items": {"enum": list(options.alternatives)}, "minItems": 1}
     properties: JsonObject = {field: words for field in options.text}  # noqa: C420 (fromkeys would widen the type)
     properties |= {field: {} for field in options.state}
+    facts: JsonObject = {
+        "type": ["object", "null"],
+        "properties": {alternative: {} for alternative in options.alternatives},
+        "additionalProperties": False,
+    }
+    properties |= dict.fromkeys(options.about, facts)
     properties[options.available] = allowed
     return {"type": "object", "properties": properties, "additionalProperties": False}
 

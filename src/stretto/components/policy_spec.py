@@ -20,6 +20,10 @@ DEFAULT_BUCKETS: Final = 2**16
 DEFAULT_TEXT_SCALE: Final = 0.2
 """Small beside the state: with tens of tasks, words at full weight are learnt by heart (measured on retail)."""
 
+DEFAULT_ABOUT_SCALE: Final = 4.0
+"""An alternative has a handful of facts beside the state's dozens, and all of them together must be able to outweigh
+those within tens of steps of the optimiser (measured on retail)."""
+
 
 class FeatureSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Which fields are read and how. Two equal specs give equal features."""
@@ -34,29 +38,49 @@ class FeatureSpec(msgspec.Struct, frozen=True, kw_only=True):
     text_scale: float = DEFAULT_TEXT_SCALE
     """Euclidean length of each text field's features; each fact of the state has the value 1."""
     encoding: str = ENCODING
+    about: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Input fields with what is known of each alternative: a mapping from alternatives to any JSON. Unset, not empty,
+    when there is none: specs without it, and so the digests of their weights, are what they always were."""
+    about_scale: float | msgspec.UnsetType = msgspec.UNSET
+    """Value of each fact of an alternative; set just when `about` is."""
 
     def __post_init__(self) -> None:
-        fields = (*self.text, *self.state)
+        about = self.about or ()
+        fields = (*self.text, *self.state, *about)
         if len(set(fields)) < len(fields):
-            raise UsageError(f"a policy reads each input field once; text {self.text} and state {self.state} overlap")
+            raise UsageError(
+                f"a policy reads each input field once; text {self.text}, state {self.state} and about {about} overlap"
+            )
         if not fields:
-            raise UsageError("a policy that reads no field cannot tell one request from another; name text or state")
+            raise UsageError(
+                "a policy that reads no field cannot tell one request from another; name text, state or about"
+            )
         if self.buckets < 2:
             raise UsageError(f"buckets is {self.buckets}; expected 2 or more, 65536 as a rule")
         if self.text and (not self.ngrams or min(self.ngrams) < 1):
             raise UsageError(f"ngrams is {list(self.ngrams)}; expected lengths of 1 word or more, such as [1, 2]")
         if not (math.isfinite(self.text_scale) and self.text_scale > 0):
             raise UsageError(f"text_scale is {self.text_scale}; expected a number above 0. To read no text: text: []")
+        if self.about_scale is not msgspec.UNSET and not (math.isfinite(self.about_scale) and self.about_scale > 0):
+            raise UsageError(f"about_scale is {self.about_scale}; expected a number above 0, such as 4")
 
 
 class PolicySpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What the weights mean: rows by feature, columns by alternative, in this order."""
+    """What the weights mean: rows by feature, columns by alternative, in this order.
+
+    With `about` there is one more column, the last: what a fact of an alternative is worth, whichever it is.
+    """
 
     alternatives: tuple[str, ...]
     prior: tuple[float, ...]
     """Added to the alternatives' logits before anything is learnt."""
     features: FeatureSpec
     format: str = FORMAT
+
+    @property
+    def columns(self) -> int:
+        """K: numbers that each row of weights has."""
+        return len(self.alternatives) + bool(self.features.about)
 
     @property
     def header(self) -> bytes:

@@ -1,8 +1,8 @@
-"""A policy's weights: one row of A numbers for each feature that was ever learnt from, and their checkpoint file.
+"""A policy's weights: one row of K numbers for each feature that was ever learnt from, and their checkpoint file.
 
-Shape letters: F features (buckets), A alternatives, N rows that are not zero.
+Shape letters: F features (buckets), K columns (alternatives, and one more with `about`), N rows that are not zero.
 
-A checkpoint ``<digest>.safetensors`` holds ``rows`` (int64, N, rising) and ``values`` (float64, N by A), and as
+A checkpoint ``<digest>.safetensors`` holds ``rows`` (int64, N, rising) and ``values`` (float64, N by K), and as
 metadata what they mean. Rows that are zero are left out: a fresh policy is an empty file, a trained one some
 hundred kilobytes. float64 throughout, so that the weights that act are the ones that were learnt, bit for bit.
 """
@@ -26,47 +26,47 @@ Floats = npt.NDArray[np.float64]
 class PolicyWeights:
     """Weights with their meaning and digest; never changed once made."""
 
-    def __init__(self, spec: PolicySpec, rows_N: npt.NDArray[np.int64], values_NA: Floats) -> None:
+    def __init__(self, spec: PolicySpec, rows_N: npt.NDArray[np.int64], values_NK: Floats) -> None:
         self.spec = spec
         self.rows_N = rows_N
-        self.values_NA = values_NA
+        self.values_NK = values_NK
 
     @classmethod
-    def from_dense(cls, spec: PolicySpec, dense_FA: Floats) -> Self:
+    def from_dense(cls, spec: PolicySpec, dense_FK: Floats) -> Self:
         """Keep the rows that are not zero; a copy."""
-        shape = (spec.features.buckets, len(spec.alternatives))
-        if dense_FA.shape != shape:
-            raise UsageError(f"weights have shape {dense_FA.shape}; buckets and alternatives make it {shape}")
-        return cls.from_rows(spec, np.arange(len(dense_FA)), dense_FA)
+        shape = (spec.features.buckets, spec.columns)
+        if dense_FK.shape != shape:
+            raise UsageError(f"weights have shape {dense_FK.shape}; buckets and alternatives make it {shape}")
+        return cls.from_rows(spec, np.arange(len(dense_FK)), dense_FK)
 
     @classmethod
-    def from_rows(cls, spec: PolicySpec, rows_N: npt.NDArray[np.int64], values_NA: Floats) -> Self:
+    def from_rows(cls, spec: PolicySpec, rows_N: npt.NDArray[np.int64], values_NK: Floats) -> Self:
         """Keep those of the rows, rising, that are not zero; a copy."""
-        kept_N = values_NA.any(axis=1)
-        return cls(spec, rows_N[kept_N].astype(np.int64), values_NA[kept_N].astype(np.float64))
+        kept_N = values_NK.any(axis=1)
+        return cls(spec, rows_N[kept_N].astype(np.int64), values_NK[kept_N].astype(np.float64))
 
     @classmethod
     def zero(cls, spec: PolicySpec) -> Self:
         """Weights under which the prior decides alone."""
-        return cls(spec, np.zeros(0, np.int64), np.zeros((0, len(spec.alternatives))))
+        return cls(spec, np.zeros(0, np.int64), np.zeros((0, spec.columns)))
 
     @cached_property
-    def dense_FA(self) -> Floats:
+    def dense_FK(self) -> Floats:
         """All rows; read-only."""
-        dense_FA = np.zeros((self.spec.features.buckets, len(self.spec.alternatives)))
-        dense_FA[self.rows_N] = self.values_NA
-        dense_FA.flags.writeable = False
-        return dense_FA
+        dense_FK = np.zeros((self.spec.features.buckets, self.spec.columns))
+        dense_FK[self.rows_N] = self.values_NK
+        dense_FK.flags.writeable = False
+        return dense_FK
 
     @cached_property
     def digest(self) -> Digest:
         """Of meaning and numbers, not of the file's bytes: the same whichever release wrote the file."""
-        return weights_digest(self.spec, self.rows_N.astype("<i8").tobytes(), self.values_NA.astype("<f8").tobytes())
+        return weights_digest(self.spec, self.rows_N.astype("<i8").tobytes(), self.values_NK.astype("<f8").tobytes())
 
     def save(self, folder: Path) -> Path:
         """Write ``<digest>.safetensors`` into the folder, whole or not at all; returns its path."""
         path = folder / f"{self.digest}.safetensors"
-        tensors = {"rows": self.rows_N, "values": np.ascontiguousarray(self.values_NA)}
+        tensors = {"rows": self.rows_N, "values": np.ascontiguousarray(self.values_NK)}
         write_tensors(path, tensors, self.spec.header)
         return path
 
@@ -111,8 +111,8 @@ def _check_arrays(path: Path, tensors: dict[str, npt.NDArray[Any]], spec: Policy
     rows, values = tensors.get("rows"), tensors.get("values")
     if rows is None or values is None or rows.dtype != np.int64 or values.dtype != np.float64 or rows.ndim != 1:
         found = {name: f"{array.dtype}{list(array.shape)}" for name, array in tensors.items()}
-        raise StoreError(f"checkpoint {path} holds {found}; expected rows: int64[N] and values: float64[N, A]")
-    shape = (len(rows), len(spec.alternatives))
+        raise StoreError(f"checkpoint {path} holds {found}; expected rows: int64[N] and values: float64[N, K]")
+    shape = (len(rows), spec.columns)
     if values.shape != shape:
         raise StoreError(f"checkpoint {path} has values of shape {values.shape}; expected {shape}. Train again")
     in_range = len(rows) == 0 or (rows[0] >= 0 and rows[-1] < spec.features.buckets and bool(np.all(np.diff(rows) > 0)))

@@ -1,7 +1,7 @@
 """Learning by imitation: a policy's weights fitted to given choices, by multinomial logistic regression.
 
 The same features and the same component as the trained policy, other weights. Shape letters: B examples,
-F features, C features that occur, A alternatives.
+F features, C features that occur, A alternatives, K columns of weights.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from scipy import optimize
 
 from stretto.components.policy import SoftmaxPolicy
 from stretto.components.policy_weights import PolicyWeights
-from stretto.learn.matrix import compact, feature_matrix
+from stretto.learn.matrix import seen
 from stretto.learn.objective import Bools, Floats, Ints, log_softmax
 from stretto.types.errors import LearningError, UsageError
 from stretto.types.json import JsonObject
@@ -54,8 +54,8 @@ def imitate(
     found = optimize.minimize(fit.loss, start, jac=True, method="L-BFGS-B", options={"maxiter": MAX_ITERATIONS})
     if not found.success:
         raise LearningError(f"imitation of {len(examples)} examples did not converge: {found.message}. Raise ridge")
-    weights_CA: Floats = found.x.reshape(fit.shape)
-    return PolicyWeights.from_rows(policy.spec, fit.columns_C, weights_CA), fit.report(weights_CA)
+    weights_CK: Floats = found.x.reshape(fit.shape)
+    return PolicyWeights.from_rows(policy.spec, fit.columns_C, weights_CK), fit.report(weights_CK)
 
 
 class _Fit:
@@ -65,30 +65,30 @@ class _Fit:
         self.ridge = ridge
         self.temperature = policy.options.temperature
         self.prior_A = np.array(policy.spec.prior)
-        features_BF = feature_matrix([policy.features(e.input) for e in examples], policy.spec.features.buckets)
-        self.columns_C, self.features_BC = compact(features_BF)
+        self.columns = policy.spec.columns
+        self.columns_C, self.seen = seen(policy, [example.input for example in examples]).compact()
         self.available_BA, self.chosen_B = _choices(policy, examples)
         self.rows_B = np.arange(len(examples))
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.columns_C), len(self.prior_A)
+        return len(self.columns_C), self.columns
 
-    def logprobs(self, weights_CA: Floats) -> Floats:
-        logits_BA: Floats = self.features_BC @ weights_CA + self.prior_A
+    def logprobs(self, weights_CK: Floats) -> Floats:
+        logits_BA = self.seen.scores(weights_CK) + self.prior_A
         return log_softmax(logits_BA / self.temperature, self.available_BA)
 
     def loss(self, flat: Floats) -> tuple[float, Floats]:
-        weights_CA = flat.reshape(self.shape)
-        logprobs_BA = self.logprobs(weights_CA)
+        weights_CK = flat.reshape(self.shape)
+        logprobs_BA = self.logprobs(weights_CK)
         residual_BA = np.exp(logprobs_BA)
         residual_BA[self.rows_B, self.chosen_B] -= 1.0
-        grad_CA = self.features_BC.T @ (residual_BA / (self.temperature * len(self.rows_B))) + self.ridge * weights_CA
-        value = -logprobs_BA[self.rows_B, self.chosen_B].mean() + 0.5 * self.ridge * np.sum(weights_CA**2)
-        return float(value), grad_CA.ravel()
+        grad_CK = self.seen.gradient(residual_BA / (self.temperature * len(self.rows_B))) + self.ridge * weights_CK
+        value = -logprobs_BA[self.rows_B, self.chosen_B].mean() + 0.5 * self.ridge * np.sum(weights_CK**2)
+        return float(value), grad_CK.ravel()
 
-    def report(self, weights_CA: Floats) -> ImitationReport:
-        logprobs_BA = self.logprobs(weights_CA)
+    def report(self, weights_CK: Floats) -> ImitationReport:
+        logprobs_BA = self.logprobs(weights_CK)
         return ImitationReport(
             examples=len(self.rows_B),
             loss=-float(logprobs_BA[self.rows_B, self.chosen_B].mean()),

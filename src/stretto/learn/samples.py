@@ -1,7 +1,7 @@
 """Recorded runs folded into what an update learns from: decisions with their features, groups and rewards.
 
 Nothing but the record is read: features are computed again from each step's recorded input, and the recorded
-log-probabilities are the behaviour. Shape letters: R runs, B decisions, F features, A alternatives.
+log-probabilities are the behaviour. Shape letters: R runs, B decisions, A alternatives.
 """
 
 from collections import Counter
@@ -12,18 +12,17 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from scipy import sparse
 
 from stretto.components.policy import SoftmaxPolicy
-from stretto.components.policy_features import Features
 from stretto.learn.completeness import dropped_fields
-from stretto.learn.matrix import feature_matrix
+from stretto.learn.matrix import Seen, seen
 from stretto.learn.objective import Bools, Floats, Ints, log_softmax
 from stretto.learn.rewards import reward_as_of
 from stretto.record.model import Annotation, Run, StepRecord, decoded
 from stretto.types.enums import Reason, StepStatus
 from stretto.types.errors import PolicyMismatchError
 from stretto.types.ids import RunId
+from stretto.types.json import JsonObject
 from stretto.types.learning import Action
 
 ACCIDENTS: Final = frozenset({Reason.TIMEOUT, Reason.CONGESTION, Reason.BREAKER})
@@ -74,7 +73,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 class Samples:
     """What one component learns from."""
 
-    features_BF: sparse.csr_array
+    seen: Seen
+    """What the policy saw at each decision."""
     available_BA: Bools
     chosen_B: Ints
     behaviour_B: Floats
@@ -111,7 +111,7 @@ class _Fold:
     group: list[int] = field(default_factory=list)
     run: list[int] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
-    features: list[Features] = field(default_factory=list)
+    inputs: list[JsonObject] = field(default_factory=list)
     excluded: Counter[Exclusion] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
 
@@ -156,7 +156,7 @@ def _fold_run(
         return
     before = len(fold.actions)
     for step in steps:
-        _fold_step(fold, step, policy)
+        _fold_step(fold, step)
     if len(fold.actions) > before:
         group = Group(task=run.labels["task"], component=policy.name)
         fold.runs.append(run.id)
@@ -182,7 +182,7 @@ def _why_not(fold: _Fold, run: Run, policy: str, accidents: frozenset[Reason]) -
     return None
 
 
-def _fold_step(fold: _Fold, step: StepRecord, policy: SoftmaxPolicy) -> None:
+def _fold_step(fold: _Fold, step: StepRecord) -> None:
     if step.status is not StepStatus.OK:
         fold.excluded[Exclusion.DOWNGRADED] += 1
         return
@@ -192,7 +192,7 @@ def _fold_step(fold: _Fold, step: StepRecord, policy: SoftmaxPolicy) -> None:
         elif action.propensity == 1.0:
             fold.excluded[Exclusion.NOT_SAMPLED] += 1
         else:
-            fold.features.append(policy.features(decoded(step.input)))
+            fold.inputs.append(decoded(step.input))
             fold.actions.append(action)
             fold.run.append(len(fold.runs))
 
@@ -208,7 +208,7 @@ def _samples(fold: _Fold, policy: SoftmaxPolicy) -> Samples:
     column = {name: i for i, name in enumerate(alternatives)}
     everything = (True,) * len(alternatives)
     return Samples(
-        features_BF=feature_matrix(fold.features, policy.spec.features.buckets),
+        seen=seen(policy, fold.inputs),
         available_BA=np.array([a.available or everything for a in fold.actions], np.bool_).reshape(-1, len(column)),
         chosen_B=np.array([column[a.chosen] for a in fold.actions], np.int64),
         behaviour_B=np.array([a.logprob for a in fold.actions], np.float64),
@@ -245,5 +245,5 @@ def _check_policy(samples: Samples, fold: _Fold, policy: SoftmaxPolicy, *, on_po
 
 def logprobs_of(samples: Samples, policy: SoftmaxPolicy) -> Floats:
     """Log-probabilities, B by A, that a policy's weights give the samples' alternatives."""
-    logits_BA: Floats = samples.features_BF @ policy.weights.dense_FA + np.array(policy.spec.prior)
+    logits_BA = samples.seen.scores(policy.weights.dense_FK) + np.array(policy.spec.prior)
     return log_softmax(logits_BA / policy.options.temperature, samples.available_BA)

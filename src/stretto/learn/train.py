@@ -89,7 +89,7 @@ def _resumed(kept: TrainFolder, learner: Learner, fresh: Progress, *, resume: bo
         )
     check_resumable(progress, fresh.options, fresh.tasks, fresh.start, kept.folder)
     learner.adam.restore(moments)
-    learner.dense_FA = learner.start.with_weights(str(kept.checkpoint(progress.weights))).weights.dense_FA.copy()
+    learner.dense_FK = learner.start.with_weights(str(kept.checkpoint(progress.weights))).weights.dense_FK.copy()
     return msgspec.structs.replace(progress, options=fresh.options)
 
 

@@ -1,18 +1,18 @@
 """One update: an update's samples, some passes of gradient steps over them, new weights, and what happened.
 
-Shape letters: B decisions, F features, C features that occur in these samples, A alternatives, R runs.
+Shape letters: B decisions, F features, C features that occur in these samples, A alternatives, K columns of weights,
+R runs.
 """
 
 from collections.abc import Iterator, Mapping
 
 import msgspec
 import numpy as np
-from scipy import sparse
 
 from stretto.components.policy import SoftmaxPolicy
 from stretto.components.policy_weights import PolicyWeights
 from stretto.learn.advantage import Advantages, group_advantages
-from stretto.learn.matrix import compact
+from stretto.learn.matrix import Seen
 from stretto.learn.objective import Choices, Floats, Ints, Value
 from stretto.learn.optimizer import Adam
 from stretto.learn.options import TrainOptions
@@ -59,13 +59,13 @@ class Learner:
     def __init__(self, start: SoftmaxPolicy, options: TrainOptions) -> None:
         self.start = start
         self.options = options
-        self.dense_FA: Floats = start.weights.dense_FA.copy()
-        self.adam = Adam(len(self.dense_FA), len(start.spec.alternatives), options.learning_rate)
+        self.dense_FK: Floats = start.weights.dense_FK.copy()
+        self.adam = Adam(len(self.dense_FK), start.spec.columns, options.learning_rate)
 
     @property
     def weights(self) -> PolicyWeights:
         """The present weights; a copy."""
-        return PolicyWeights.from_dense(self.start.spec, self.dense_FA)
+        return PolicyWeights.from_dense(self.start.spec, self.dense_FK)
 
     def learn(self, samples: Samples, update: int) -> UpdateReport:
         """Move the weights by one update's samples. Raises LearningError when there is nothing to learn from."""
@@ -74,25 +74,25 @@ class Learner:
         acted = self.weights.digest
         advantages = group_advantages(samples.rewards_R, samples.group_R, self.options.advantage)
         choices = _choices(samples, advantages.values_R[samples.run_B], logprobs_of(samples, self.start))
-        columns_C, features_BC = compact(samples.features_BF)
+        columns_C, seen = samples.seen.compact()
         steps = [
-            self._step(features_BC[batch], columns_C, _part(choices, batch))
+            self._step(seen.part(batch), columns_C, _part(choices, batch))
             for batch in _batches(samples.decisions, self.options, update)
         ]
-        after = self.options.objective(self._logits(features_BC, columns_C), choices)
+        after = self.options.objective(self._logits(seen, columns_C), choices)
         return _report(update, samples, advantages, after, steps, (acted, self.weights.digest))
 
-    def _logits(self, features_BC: sparse.csr_array, columns_C: Ints) -> Floats:
-        logits_BA: Floats = features_BC @ self.dense_FA[columns_C] + np.array(self.start.spec.prior)
+    def _logits(self, seen: Seen, columns_C: Ints) -> Floats:
+        logits_BA: Floats = seen.scores(self.dense_FK[columns_C]) + np.array(self.start.spec.prior)
         return logits_BA / self.start.options.temperature
 
-    def _step(self, features_BC: sparse.csr_array, columns_C: Ints, choices: Choices) -> tuple[float, float]:
+    def _step(self, seen: Seen, columns_C: Ints, choices: Choices) -> tuple[float, float]:
         """One step of the optimiser; returns the clip fraction and the gradient's norm at the point left."""
-        value = self.options.objective(self._logits(features_BC, columns_C), choices)
-        touched = np.unique(features_BC.indices)
-        grad_CA: Floats = features_BC.T @ (value.grad_BA / self.start.options.temperature)
-        self.adam.step(self.dense_FA, columns_C[touched], grad_CA[touched])
-        return value.clip_fraction, float(np.linalg.norm(grad_CA))
+        value = self.options.objective(self._logits(seen, columns_C), choices)
+        touched = seen.columns
+        grad_CK = seen.gradient(value.grad_BA / self.start.options.temperature)
+        self.adam.step(self.dense_FK, columns_C[touched], grad_CK[touched])
+        return value.clip_fraction, float(np.linalg.norm(grad_CK))
 
 
 def _choices(samples: Samples, advantages_B: Floats, start_BA: Floats) -> Choices:

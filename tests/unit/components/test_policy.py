@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from stretto.components.policy import SoftmaxPolicy, build_policy, draw
-from stretto.components.policy_features import features_of
+from stretto.components.policy_features import about_of, features_of
 from stretto.components.policy_options import PolicyKeywords, PolicyOptions
 from stretto.components.policy_spec import FeatureSpec
 from stretto.components.policy_weights import PolicyWeights
@@ -24,7 +24,7 @@ from stretto.types.budget import Budget, BudgetSpec
 from stretto.types.enums import Effect
 from stretto.types.errors import ComponentError, StoreError, UsageError
 from stretto.types.ids import RunId, StepPath
-from stretto.types.json import JsonObject
+from stretto.types.json import Json, JsonObject
 from stretto.types.messages import Call, Request, Response, RunInfo
 from stretto.types.protocols import Opens, Trainable
 
@@ -39,9 +39,9 @@ def ask(policy: SoftmaxPolicy, data: JsonObject, seed: int = 0, path: str = "pla
 
 def trained(folder: Path, policy: SoftmaxPolicy, **logits: float) -> SoftmaxPolicy:
     """The policy with weights on the bias only, so that its logits are known."""
-    dense_FA = np.zeros((policy.options.buckets, len(policy.options.alternatives)))
-    dense_FA[0] = [logits.get(name, 0.0) for name in policy.options.alternatives]
-    return policy.with_weights(str(PolicyWeights.from_dense(policy.spec, dense_FA).save(folder)))
+    dense_FK = np.zeros((policy.options.buckets, len(policy.options.alternatives)))
+    dense_FK[0] = [logits.get(name, 0.0) for name in policy.options.alternatives]
+    return policy.with_weights(str(PolicyWeights.from_dense(policy.spec, dense_FK).save(folder)))
 
 
 # what it sees
@@ -133,6 +133,36 @@ def test_a_text_field_that_is_no_text_is_refused() -> None:
         ask(SoftmaxPolicy("planner", TOOLS), {"words": {"a": 1}})
 
 
+def test_a_fact_is_the_same_whichever_alternative_it_is_true_of() -> None:
+    spec = FeatureSpec(about=("about",), about_scale=1.0)
+    data: JsonObject = {
+        "about": {"cancel": {"write": "asked"}, "end": {"write": "asked", "tries": 1}, "get_order": None}
+    }
+    nothing, null, cancel, end = about_of(spec, TOOLS, data)
+    assert nothing == ()
+    assert len(null) == len(cancel) == 1
+    assert set(cancel) < set(end)
+    assert about_of(spec, TOOLS, {}) == about_of(spec, TOOLS, {"about": None}) == [()] * 4
+
+
+@given(about=st.dictionaries(st.sampled_from(TOOLS), json_values))
+def test_any_json_about_alternatives_has_buckets_in_range_each_once(about: Any) -> None:
+    known = about_of(FeatureSpec(about=("about",), about_scale=1.0, buckets=64), TOOLS, {"about": about})
+    assert all(0 < bucket < 64 and len(set(buckets)) == len(buckets) for buckets in known for bucket in buckets)
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ([1], "field 'about' is list; expected a mapping from alternatives to what is known of each, or null"),
+        ({"refund": 1}, r"field 'about' tells of \['refund'\], which it does not choose from; its alternatives are"),
+    ],
+)
+def test_what_is_told_of_no_alternative_is_refused(about: Json, message: str) -> None:
+    with pytest.raises(ComponentError, match=message):
+        ask(SoftmaxPolicy("planner", TOOLS, about="about"), {"about": about})
+
+
 # how it chooses
 
 
@@ -159,6 +189,24 @@ def test_choices_follow_the_probabilities_of_the_weights(tmp_path: Path) -> None
     chosen = Counter(ask(policy, {}, seed=seed).actions[0].chosen for seed in range(4000))
     for name, weight in weights.items():
         assert math.isclose(chosen[name] / 4000, weight / sum(weights.values()), abs_tol=0.02)
+
+
+def test_what_is_known_of_an_alternative_counts_for_each_that_it_is_true_of(tmp_path: Path) -> None:
+    policy = SoftmaxPolicy("planner", TOOLS, about="about", about_scale=0.5, prior={"end": 1.0})
+    asked: JsonObject = {"write": "asked"}
+    dense_FK = np.zeros((policy.options.buckets, 5))
+    dense_FK[about_of(policy.spec.features, TOOLS, {"about": {"end": asked}})[3], -1] = 6.0
+    knowing = policy.with_weights(str(PolicyWeights.from_dense(policy.spec, dense_FK).save(tmp_path)))
+    cases: list[tuple[JsonObject, str, float]] = [
+        ({}, "end", math.exp(1) / (math.exp(1) + 3)),
+        ({"end": asked}, "end", math.exp(4) / (math.exp(4) + 3)),
+        ({"end": asked, "cancel": {"write": "guessed"}}, "end", math.exp(4) / (math.exp(4) + 3)),
+        ({"cancel": asked}, "cancel", math.exp(3) / (math.exp(3) + math.exp(1) + 2)),
+    ]
+    for about, chosen, probability in cases:
+        (action,) = ask(knowing.with_sampling(False), {"about": about}).actions
+        assert action.chosen == chosen
+        assert math.isclose(action.logprob, math.log(probability))
 
 
 def test_temperature_flattens_the_probabilities(tmp_path: Path) -> None:
@@ -250,6 +298,10 @@ def test_its_schemas_accept_what_it_takes_and_gives_and_nothing_else() -> None:
     wrongs: list[JsonObject] = [{"word": "hi"}, {"words": 3}, {"available": ["refund"]}, {"available": []}]
     for wrong in wrongs:
         assert not takes.is_valid(wrong)
+    told = jsonschema_rs.validator_for(dict(SoftmaxPolicy("planner", TOOLS, about="about").card.input))
+    assert told.is_valid({"about": {"end": {"any": [1]}, "cancel": None}})
+    assert not told.is_valid({"about": {"refund": 1}})
+    assert not told.is_valid({"about": ["end"]})
 
 
 def test_its_digest_changes_with_weights_and_options_and_nothing_else(tmp_path: Path) -> None:
@@ -260,6 +312,16 @@ def test_its_digest_changes_with_weights_and_options_and_nothing_else(tmp_path: 
     assert len({policy.weights_digest, moved.weights_digest}) == 2
     assert moved.with_sampling(False).weights_digest == moved.weights_digest
     assert policy.weights.digest == policy.weights_digest
+
+
+def test_one_that_reads_nothing_about_alternatives_has_the_digests_it_had_before_it_could() -> None:
+    policy = SoftmaxPolicy("planner", TOOLS)
+    assert b"about" not in policy.spec.header
+    knowing = SoftmaxPolicy("planner", TOOLS, about="about")
+    louder = SoftmaxPolicy("planner", TOOLS, about="about", about_scale=1.0)
+    assert len({policy.weights_digest, knowing.weights_digest, louder.weights_digest}) == 3
+    assert len({policy.card.digest, knowing.card.digest, louder.card.digest}) == 3
+    assert knowing.weights.digest == knowing.weights_digest
 
 
 def test_making_one_imports_no_numpy() -> None:
@@ -306,6 +368,10 @@ def test_keywords_in_python_are_the_options_of_a_file() -> None:
         ({"text": [], "state": []}, "reads no field"),
         ({"text": ["a"], "state": ["a"]}, "each input field once"),
         ({"text": ["available"]}, "both a feature and the list"),
+        ({"about": ["available"]}, "both a feature and the list"),
+        ({"about": ["state"]}, "each input field once.*about .*overlap"),
+        ({"about": "about", "about_scale": 0}, "about_scale is 0.0; expected a number above 0"),
+        ({"about_scale": 2}, "about_scale has no effect without `about`"),
         ({"output": "confidence"}, "name the choice otherwise"),
         ({"buckets": 1}, "buckets is 1; expected 2 or more"),
         ({"ngrams": [0]}, r"ngrams is \[0\]"),
@@ -324,14 +390,14 @@ def test_a_wrong_option_is_one_clear_error(options: JsonObject, message: str) ->
 
 def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     policy = SoftmaxPolicy("planner", TOOLS, buckets=50)
-    dense_FA = np.zeros((50, 4))
-    dense_FA[[3, 7]] = np.random.default_rng(0).normal(size=(2, 4))
-    weights = PolicyWeights.from_dense(policy.spec, dense_FA)
+    dense_FK = np.zeros((50, 4))
+    dense_FK[[3, 7]] = np.random.default_rng(0).normal(size=(2, 4))
+    weights = PolicyWeights.from_dense(policy.spec, dense_FK)
     path = weights.save(tmp_path)
     assert path.name == f"{weights.digest}.safetensors"
     back = PolicyWeights.load(path, policy.spec)
     assert back.digest == weights.digest
-    assert np.array_equal(back.dense_FA, dense_FA)
+    assert np.array_equal(back.dense_FK, dense_FK)
     assert path.read_bytes() == PolicyWeights.load(path, policy.spec).save(tmp_path / "again").read_bytes()
     assert [p.name for p in tmp_path.glob(".*")] == []
 
@@ -344,6 +410,7 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
         ({"buckets": 512}, "its features are .*'buckets': 65536"),
         ({"ngrams": [1, 2, 3]}, "its features are"),
         ({"prior": {"end": -1}}, "its prior are"),
+        ({"about": "about"}, "its features are .*'about'"),
     ],
 )
 def test_a_checkpoint_of_another_policy_is_refused_by_what_differs(tmp_path: Path, other: Any, message: str) -> None:
@@ -407,6 +474,7 @@ def test_a_folder_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> Non
         PolicyWeights.zero(SoftmaxPolicy("planner", TOOLS).spec).save(tmp_path / "file" / "below")
 
 
-def test_options_survive_their_own_encoding() -> None:
-    options = SoftmaxPolicy("planner", TOOLS, prior={"end": -3.0}).options
+@pytest.mark.parametrize("more", [{}, {"about": "about"}, {"about": ("about", "more"), "about_scale": 2.0}])
+def test_options_survive_their_own_encoding(more: Any) -> None:
+    options = SoftmaxPolicy("planner", TOOLS, prior={"end": -3.0}, **more).options
     assert msgspec.json.decode(msgspec.json.encode(options), type=PolicyOptions) == options

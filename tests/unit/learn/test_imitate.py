@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.imitate import Example, imitate
-from stretto.learn.matrix import compact, feature_matrix
+from stretto.learn.matrix import seen
 from stretto.types.errors import UsageError
 from stretto.types.json import JsonObject
 
@@ -27,11 +27,11 @@ def test_a_policy_learns_to_choose_as_shown(tmp_path: Path) -> None:
 
 def test_agrees_with_scikit_learn() -> None:
     weights, _ = imitate(POLICY, EXAMPLES, ridge=0.05)
-    columns_C, features_BC = compact(feature_matrix([POLICY.features(e.input) for e in EXAMPLES], 2**16))
+    columns_C, saw = seen(POLICY, [example.input for example in EXAMPLES]).compact()
     chosen = [POLICY.options.alternatives.index(e.chosen) for e in EXAMPLES]
     peer = LogisticRegression(C=1 / (0.05 * len(EXAMPLES)), fit_intercept=False, tol=1e-10, max_iter=10_000)
-    peer.fit(features_BC.toarray(), chosen)
-    assert weights.dense_FA[columns_C] == pytest.approx(peer.coef_.T, abs=1e-3)
+    peer.fit(saw.features_BF.toarray(), chosen)
+    assert weights.dense_FK[columns_C] == pytest.approx(peer.coef_.T, abs=1e-3)
 
 
 def test_the_prior_and_temperature_of_the_policy_are_those_it_will_act_with() -> None:
@@ -39,7 +39,7 @@ def test_the_prior_and_temperature_of_the_policy_are_those_it_will_act_with() ->
     weights, report = imitate(
         policy, [Example(input={"words": ""}, chosen=c) for c in ("a", "a", "a", "b")], ridge=1e-9
     )
-    logits_A = weights.dense_FA[0] + np.array([0.0, 5.0])
+    logits_A = weights.dense_FK[0] + np.array([0.0, 5.0])
     assert (logits_A[0] - logits_A[1]) / 2.0 == pytest.approx(np.log(3), abs=1e-3)
     assert report.accuracy == 0.75
 
@@ -50,8 +50,18 @@ def test_what_was_not_available_is_not_learnt_against() -> None:
         {"words": "hi", "available": ["refund"]},
     ]
     weights, _ = imitate(POLICY, [Example(input=inputs[0], chosen="track"), Example(input=inputs[1], chosen="refund")])
-    assert weights.values_NA[:, 2] == pytest.approx(0.0)
-    assert (weights.values_NA[:, 0] > 0.0).all()
+    assert weights.values_NK[:, 2] == pytest.approx(0.0)
+    assert (weights.values_NK[:, 0] > 0.0).all()
+
+
+def test_what_is_known_of_alternatives_is_learnt_for_all_of_them(tmp_path: Path) -> None:
+    policy = SoftmaxPolicy("planner", ("track", "cancel", "refund"), text=(), state=(), about="about")
+    shown = [Example(input={"about": {name: {"asked": True}}}, chosen=name) for name in ("track", "cancel")]
+    weights, report = imitate(policy, shown)
+    assert report.accuracy == 1.0
+    supervised = policy.with_weights(str(weights.save(tmp_path)))
+    never_shown = seen(supervised, [{"about": {"refund": {"asked": True}}}]).scores(supervised.weights.dense_FK)
+    assert never_shown.argmax() == 2
 
 
 def test_imitating_twice_gives_the_same_weights() -> None:

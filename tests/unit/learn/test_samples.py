@@ -54,7 +54,7 @@ def test_features_are_those_that_the_policy_saw() -> None:
     data: JsonObject = {"words": "cancel it", "state": {"round": 2}}
     samples = fold(run_of("r1", [choice(data=data)], 1.0))
     indices, values = POLICY.features(data)
-    row = samples.features_BF.toarray()[0]
+    row = samples.seen.features_BF.toarray()[0]
     assert row[indices].tolist() == values
     assert np.count_nonzero(row) == len(indices)
 
@@ -161,8 +161,8 @@ def test_what_was_not_available_stays_so() -> None:
 
 def test_the_recorded_log_probabilities_are_those_that_the_weights_give(tmp_path: Path) -> None:
     prior = SoftmaxPolicy("planner", ("look", "buy", "end"), temperature=0.7, prior={"end": -1.0})
-    dense_FA = np.random.default_rng(0).normal(size=(2**16, 3))
-    acted = prior.with_weights(str(PolicyWeights.from_dense(prior.spec, dense_FA).save(tmp_path)))
+    dense_FK = np.random.default_rng(0).normal(size=(2**16, 3))
+    acted = prior.with_weights(str(PolicyWeights.from_dense(prior.spec, dense_FK).save(tmp_path)))
     data: dict[str, Any] = {"words": "please cancel #W1", "state": {"round": 1}, "available": ["buy", "end"]}
     steps = [asyncio.run(decide(acted, data, RunId("r1"), seed, "planner")) for seed in range(10)]
     samples = collect([Recorded(run=run_of("r1", steps, 1.0))], acted)
@@ -177,6 +177,17 @@ def test_runs_of_other_weights_are_an_error_on_policy_and_welcome_off_it() -> No
     with pytest.raises(PolicyMismatchError, match="run r1 was decided by the weights ffffffff, not by"):
         fold(run)
     assert fold(run, on_policy=False).behaviour_B.tolist() == pytest.approx([-math.log(3), -2.0])
+
+
+def test_what_is_known_of_alternatives_is_read_back_as_it_was_seen(tmp_path: Path) -> None:
+    prior = SoftmaxPolicy("planner", ("look", "buy", "end"), about="about", temperature=0.7)
+    dense_FK = np.random.default_rng(0).normal(size=(2**16, 4))
+    acted = prior.with_weights(str(PolicyWeights.from_dense(prior.spec, dense_FK).save(tmp_path)))
+    data: dict[str, Any] = {"words": "cancel", "about": {"buy": {"write": "asked"}, "end": {"tries": 1}}}
+    steps = [asyncio.run(decide(acted, data, RunId("r1"), seed, "planner")) for seed in range(10)]
+    samples = collect([Recorded(run=run_of("r1", steps, 1.0))], acted)
+    given_B = logprobs_of(samples, acted)[np.arange(10), samples.chosen_B]
+    assert samples.behaviour_B == pytest.approx(given_B, abs=1e-12)
 
 
 @pytest.mark.parametrize("on_policy", [True, False])
@@ -201,4 +212,4 @@ def test_choices_among_other_alternatives_are_an_error() -> None:
 
 def test_no_runs_are_no_samples() -> None:
     samples = fold()
-    assert (samples.decisions, samples.available_BA.shape, samples.features_BF.shape) == (0, (0, 3), (0, 2**16))
+    assert (samples.decisions, samples.available_BA.shape, samples.seen.features_BF.shape) == (0, (0, 3), (0, 2**16))

@@ -20,6 +20,7 @@ from stretto.learn.update import UpdateReport
 from stretto.types.enums import RunStatus
 from stretto.types.errors import LearningError, PolicyMismatchError, StoreError, UsageError
 from stretto.types.ids import RunId
+from stretto.types.json import JsonObject
 from tests.unit.learn.worlds import World
 
 INTENTS = ("track", "cancel", "refund", "exchange")
@@ -45,7 +46,7 @@ OPTIONS = TrainOptions(updates=12, tasks_per_update=8, group_size=4)
 async def go(folder: Path, world: World, options: TrainOptions = OPTIONS, **more: Any) -> TrainResult:
     return await train(
         more.pop("policy", policy_of()),
-        TASKS,
+        more.pop("tasks", TASKS),
         rollout=world.rollout,
         read=world.read,
         folder=folder,
@@ -54,10 +55,10 @@ async def go(folder: Path, world: World, options: TrainOptions = OPTIONS, **more
     )
 
 
-async def optimum_share(policy: SoftmaxPolicy, world: World) -> float:
+async def optimum_share(policy: SoftmaxPolicy, world: World, tasks: Sequence[Task] = TASKS) -> float:
     """Mean reward of the likeliest choices, of 1."""
     greedy = policy.with_sampling(False)
-    requests = [RolloutRequest(task=task, seed=0, labels={"task": task.name}) for task in TASKS]
+    requests = [RolloutRequest(task=task, seed=0, labels={"task": task.name}) for task in tasks]
     ids = await world.rollout(greedy, requests)
     return float(np.mean([world.runs[i].reward for i in ids]))
 
@@ -70,6 +71,32 @@ async def test_a_contextual_bandit_is_learnt_to_95_percent_of_its_optimum(tmp_pa
     assert await optimum_share(policy_of(), world) <= 0.5
     assert await optimum_share(result.policy, world) >= 0.95
     assert result.reports[-1].reward_mean > 0.75 > 0.4 > result.reports[0].reward_mean
+
+
+async def test_what_is_learnt_of_a_fact_holds_for_alternatives_that_were_never_right(tmp_path: Path) -> None:
+    def asked(i: int) -> Task:
+        about: JsonObject = {INTENTS[j]: {"asked": j == i % 4} for j in range(4)}
+        return Task(name=f"t{i}", input={"about": about})
+
+    policy = SoftmaxPolicy("planner", INTENTS, text=(), state=(), about="about")
+    result = await go(tmp_path, World(right), policy=policy, tasks=[asked(i) for i in range(16) if i % 4 < 2])
+    world = World(right)
+    assert await optimum_share(result.policy, world, [asked(2), asked(3)]) == 1.0
+    assert {task.task.name for task in world.asked} == {"t2", "t3"}
+
+
+async def test_a_stopped_training_with_facts_about_alternatives_resumes_as_if_never_stopped(tmp_path: Path) -> None:
+    policy = policy_of(about="about")
+    tasks = [
+        msgspec.structs.replace(t, input={**t.input, "about": {INTENTS[i % 4]: i % 3}}) for i, t in enumerate(TASKS)
+    ]
+    more: dict[str, Any] = {"policy": policy, "tasks": tasks}
+    short = msgspec.structs.replace(OPTIONS, updates=3)
+    straight = await go(tmp_path / "straight", World(right), **more)
+    await go(tmp_path / "stopped", World(right), short, **more)
+    resumed = await go(tmp_path / "stopped", World(right), resume=True, **more)
+    assert resumed.reports == straight.reports
+    assert resumed.checkpoint.read_bytes() == straight.checkpoint.read_bytes()
 
 
 async def test_several_rounds_with_one_reward_at_the_end_are_learnt(tmp_path: Path) -> None:
