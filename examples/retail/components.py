@@ -58,12 +58,12 @@ shop = stretto.McpServer(
 atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
 
 
-planner = stretto.SoftmaxPolicy("planner", ACTIONS, prior={END: -2.0, TRANSFER: -4.0})
+planner = stretto.SoftmaxPolicy("planner", ACTIONS, about="about", prior={END: -2.0, TRANSFER: -4.0})
 
 
 @stretto.component("situation", effects="pure", inline=True)
 def situation(words: str, facts: JsonObject | None) -> JsonObject:
-    """What the planner sees of the conversation, and which actions it may choose from."""
+    """What the planner sees of the conversation and of each action, and which actions it may choose from."""
     return situation_of(words, facts or knowledge.nothing())
 
 

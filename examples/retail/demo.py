@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from scoring import reference_of
-from world import ACTIONS, END, Split, tasks_of
+from world import ACTIONS, END, TRANSFER, Split, tasks_of
 
 import stretto
 from stretto.components.python import component_of
@@ -65,14 +65,24 @@ def nothing(policy: stretto.SoftmaxPolicy) -> stretto.SoftmaxPolicy:
     return _fixed(policy, {END: _SURE})
 
 
-def commonest_tool() -> str:
-    """The tool that a perfect agent calls most often for the train customers."""
-    return Counter(action.tool for task in tasks_of(Split.TRAIN) for action in task.actions).most_common(1)[0][0]
+def commonest_tools() -> list[str]:
+    """The tools that a perfect agent calls for the train customers, the most frequent first."""
+    called = Counter(action.tool for task in tasks_of(Split.TRAIN) for action in task.actions)
+    return [tool for tool, _ in called.most_common()]
 
 
 def majority(policy: stretto.SoftmaxPolicy) -> stretto.SoftmaxPolicy:
     """The policy's place taken by one that calls the commonest tool as often as it can be called, then ends."""
-    return _fixed(policy, {commonest_tool(): 2.0 * _SURE, END: _SURE})
+    return _fixed(policy, {commonest_tools()[0]: 2.0 * _SURE, END: _SURE})
+
+
+def commonest_available(policy: stretto.SoftmaxPolicy) -> stretto.SoftmaxPolicy:
+    """The policy's place taken by one that calls the commonest of those tools that can be called, then ends.
+
+    It hands nobody over: that ends the conversation, and nearly no gold calls do it.
+    """
+    ranked = [*(tool for tool in commonest_tools() if tool != TRANSFER), END]
+    return _fixed(policy, {tool: _SURE * (len(ranked) - rank) for rank, tool in enumerate(ranked)})
 
 
 @stretto.component(POLICY, effects="pure", scope="run", inline=True)
@@ -85,7 +95,14 @@ class Taught:
     def __init__(self) -> None:
         self._left: list[str] | None = None
 
-    def __call__(self, words: str, state: JsonObject, available: list[str], context: stretto.Context) -> JsonObject:  # noqa: ARG002  # the policy's own inputs
+    def __call__(
+        self,
+        words: str,  # noqa: ARG002  # the policy's own input
+        state: JsonObject,  # noqa: ARG002  # likewise
+        about: JsonObject,  # noqa: ARG002  # likewise
+        available: list[str],
+        context: stretto.Context,
+    ) -> JsonObject:
         """The next action."""
         if self._left is None:
             self._left = list(_gold_tools()[context.run.labels["task"]])
@@ -112,7 +129,7 @@ def next_taught(left: list[str], available: list[str]) -> str:
 
 
 def _fixed(policy: stretto.SoftmaxPolicy, prior: Mapping[str, float]) -> stretto.SoftmaxPolicy:
-    return stretto.SoftmaxPolicy(policy.name, ACTIONS, prior=prior, sample=False)
+    return stretto.SoftmaxPolicy(policy.name, ACTIONS, about="about", prior=prior, sample=False)
 
 
 @lru_cache(maxsize=1)

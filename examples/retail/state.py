@@ -1,12 +1,12 @@
 """What the planner sees of the conversation so far, beside the customer's words: a few facts that decide."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from executor import resolve
 from facts import Facts
 from resolving.resolution import Basis
-from world import ACTIONS, WRITES
+from world import ACTIONS, READS, WRITES
 
 from stretto.types.json import JsonObject
 
@@ -15,30 +15,28 @@ MOST: Final = 3
 
 
 def situation(words: str, facts: Facts) -> JsonObject:
-    """``{"state": {...}, "available": [...]}``: the planner's features, and the actions that it may choose from."""
+    """``{"state": {...}, "about": {...}, "available": [...]}``: the planner's features, and what it may choose from."""
     resolved = {action: resolve(action, words, facts) for action in ACTIONS}
     return {
         "state": _state(facts, resolved),
-        "available": [action for action in ACTIONS if "arguments" in resolved[action]],
+        "about": {action: {_kind(action): call["basis"]} for action, call in resolved.items() if "basis" in call},
+        "available": [action for action, call in resolved.items() if "arguments" in call],
     }
 
 
 def _state(facts: Facts, resolved: Mapping[str, JsonObject]) -> JsonObject:
     last = facts["last"] or {"tool": "none", "ok": True}
-    asked = _basis(resolved, WRITES)
     return {
         "last": last["tool"],
         "last_ok": last["ok"],
         "customer": "profile" if facts["user"] else "id" if facts["user_id"] else "unknown",
         "orders": min(len(facts["orders"]), MOST),
-        "unread": _basis(resolved, ("get_order_details", "get_product_details")),
-        "asked": asked,
-        "any_asked": Basis.STATED in asked.values(),
+        "any_asked": any(resolved[tool].get("basis") == Basis.STATED for tool in WRITES),
         "done": min(len(facts["done"]), MOST),
         "refused": min(len(facts["failed"]), MOST),
     }
 
 
-def _basis(resolved: Mapping[str, JsonObject], tools: Sequence[str]) -> JsonObject:
-    """On what ground each tool could be called: ``stated``, ``guessed``, or ``none``."""
-    return {tool: resolved[tool].get("basis", "none") for tool in tools}
+def _kind(action: str) -> str:
+    """What an action has in common with others; one that neither reads nor writes is a kind of its own."""
+    return "write" if action in WRITES else "read" if action in READS else action

@@ -15,7 +15,7 @@ from stretto.cli.demo.study import seed_of
 from stretto.store.sqlite import Store
 
 STRETTO = Path(sys.executable).with_name("stretto")
-SIDES = ("before", "after", "baseline_nothing", "baseline_majority", "baseline_supervised")
+SIDES = ("before", "after", "baseline_nothing", "baseline_majority", "baseline_available", "baseline_supervised")
 FIGURES = {"reward", "reward_low", "reward_high", "write_actions_right", "tasks_right", "calls_per_task"}
 
 

@@ -9,7 +9,7 @@ from world import ACTIONS, END, TRANSFER
 import stretto
 from stretto.testing.request import request_for
 
-POLICY = stretto.SoftmaxPolicy("planner", ACTIONS, prior={END: -2.0})
+POLICY = stretto.SoftmaxPolicy("planner", ACTIONS, about="about", prior={END: -2.0})
 
 
 def test_the_splits_are_the_benchmarks_own_and_share_nobody() -> None:
@@ -50,11 +50,19 @@ async def test_one_baseline_ends_at_once() -> None:
 
 
 async def test_one_baseline_calls_the_commonest_tool_while_it_can_and_then_ends() -> None:
-    assert demo.commonest_tool() == "get_order_details"
+    assert demo.commonest_tools()[0] == "get_order_details"
     assert await choice(demo.majority(POLICY), list(ACTIONS)) == "get_order_details"
     assert await choice(demo.majority(POLICY), ["get_user_details", END]) == END
+
+
+async def test_one_baseline_calls_the_commonest_tool_that_it_can_and_hands_nobody_over() -> None:
+    policy = demo.commonest_available(POLICY)
+    assert await choice(policy, list(ACTIONS)) == "get_order_details"
+    assert await choice(policy, ["calculate", "return_delivered_order_items", END]) == "return_delivered_order_items"
+    assert await choice(policy, [TRANSFER, "soothe", END]) == END
 
 
 def test_the_baselines_learn_and_explore_nothing() -> None:
     assert not demo.nothing(POLICY).options.sample
     assert not demo.majority(POLICY).options.sample
+    assert not demo.commonest_available(POLICY).options.sample

@@ -55,15 +55,18 @@ def test_only_what_can_be_resolved_is_available_and_the_end_always_is() -> None:
     assert "get_user_details" in seen(desk)["available"]
 
 
-def test_the_state_tells_what_is_asked_and_what_is_unread() -> None:
+def test_the_planner_is_told_what_is_asked_and_what_is_unread() -> None:
     desk = Desk(task("0").words)
     assert seen(desk)["state"]["customer"] == "unknown"
     assert not seen(desk)["state"]["any_asked"]
+    assert seen(desk)["about"]["find_user_id_by_name_zip"] == {"read": "stated"}
     desk.read_everything()
-    state = seen(desk)["state"]
-    assert state["customer"] == "profile"
-    assert state["asked"]["exchange_delivered_order_items"] == "stated"
-    assert state["unread"] == {"get_order_details": "none", "get_product_details": "none"}
+    state, about = seen(desk)["state"], seen(desk)["about"]
+    assert (state["customer"], state["any_asked"]) == ("profile", True)
+    assert about["exchange_delivered_order_items"] == {"write": "stated"}
+    assert about[END] == {END: "stated"}
+    assert about.keys() == set(seen(desk)["available"])
+    assert "get_order_details" not in about
 
 
 def test_the_state_names_no_customer_and_no_order() -> None:

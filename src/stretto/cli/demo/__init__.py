@@ -54,7 +54,7 @@ def demo(
 ) -> int:
     """Watch a real workflow learn: it serves 40 customers of a shop, trains on 74 others, and serves the 40 again.
 
-    A few minutes on two cores. Before and after are compared pair by pair, beside three baselines.
+    A few minutes on two cores. Before and after are compared pair by pair, beside four baselines.
     """
     folder = example_folder()
     example = load_example(folder)

@@ -17,6 +17,7 @@ TITLES: Final = {
     "difference": "difference",
     "baseline_nothing": "do nothing",
     "baseline_majority": "commonest tool only",
+    "baseline_available": "commonest available",
     "baseline_supervised": "supervised classifier",
 }
 
