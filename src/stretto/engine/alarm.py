@@ -6,6 +6,7 @@ tasks, armed for the earliest deadline; when it fires early it is armed again fo
 
 import asyncio
 import math
+import sys
 from typing import Final
 
 GRACE_S: Final = 1.0
@@ -93,6 +94,16 @@ class Alarm:
             self.task.uncancel()
         self.rang = 0
         return not self.is_task_cancelled
+
+    def settle(self) -> None:
+        """Take back what was asked of the task by others, now that what it waited for has ended by itself.
+
+        Before Python 3.13 an `asyncio.TaskGroup` in which a task failed leaves the cancellation standing with which it
+        ended its own wait, and nothing tells that from one that was answered over.
+        """
+        if sys.version_info < (3, 13):
+            while self.cancellations > self.rang:
+                self.task.uncancel()
 
     @property
     def cancellations(self) -> int:

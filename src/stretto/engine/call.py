@@ -386,6 +386,7 @@ class StepCall:
         """
         if self._lane.alarm.is_task_cancelled:
             self._keep(StepStatus.FAILED, b"null", error=error, reason=Reason.CANCELLED)
+            self._state.run.error = error_info(error, self._path)
             raise asyncio.CancelledError from error
         fallback = self._op.fallback
         if not isinstance(error, InDoubtError) and effects.in_doubt_at(self._state, self._path):

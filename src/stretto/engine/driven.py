@@ -23,6 +23,7 @@ def driven(coroutine: Coroutine[Any, Any, T], alarm: Alarm) -> Generator[Any, An
     it waits for. The alarm is armed before it first waits: what never does needs no timer.
     """
     standing = 0
+    was_told = False
     try:
         waiting = coroutine.send(None)
         alarm.arm()
@@ -34,6 +35,7 @@ def driven(coroutine: Coroutine[Any, Any, T], alarm: Alarm) -> Generator[Any, An
                     with suppress(RuntimeError):  # it ignores GeneratorExit too: nothing more can be done
                         coroutine.close()
                     raise
+                was_told = True
                 waiting = coroutine.throw(cancellation)
                 standing = alarm.cancellations
             except BaseException as error:  # noqa: BLE001  # not handled here: handed to the component
@@ -41,5 +43,13 @@ def driven(coroutine: Coroutine[Any, Any, T], alarm: Alarm) -> Generator[Any, An
             else:
                 waiting = coroutine.send(None)
     except StopIteration as done:
+        if was_told:
+            alarm.settle()
         value: T = done.value
         return value
+    except (CancelledError, GeneratorExit):
+        raise
+    except BaseException:
+        if was_told:
+            alarm.settle()
+        raise

@@ -76,7 +76,7 @@ def is_components_own(error: BaseException, task: "asyncio.Task[object]", *, is_
 def error_info(error: StrettoError, path: StepPath | str) -> ErrorInfo:
     """An error as it is kept on the record."""
     return ErrorInfo(
-        code=error.code,
+        code=error.code if isinstance(error.code, str) else StrettoError.code,
         message=text_of(error, MESSAGE_CHARS),
         rpc_code=error.rpc_code.value if isinstance(error, ComponentError) else "",
         path=path,

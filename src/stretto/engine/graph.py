@@ -43,6 +43,7 @@ async def run_block(
                 running.open_lane(other, lane.budget)
             await running.work(first, lane)
     except BaseExceptionGroup as failures:
+        lane.alarm.settle()
         raise first_failure(failures) from failures
     if running.stopped_at:
         raise stopped_itself(running.stopped_at)

@@ -28,6 +28,7 @@ async def run_map(place: Place, op: MapOp, run_block: RunBlock) -> None:
                 for _ in range(min(op.max_parallel, len(items))):
                     group.create_task(mapped.work_in_own_lane(place.lane.budget))
         except BaseExceptionGroup as failures:
+            place.lane.alarm.settle()
             raise first_failure(failures) from failures
         if mapped.stopped_at:
             raise stopped_itself(mapped.stopped_at)

@@ -28,6 +28,11 @@ class NestedCaller:
 
     async def call(self, component: str, request_input: JsonObject) -> JsonObject:
         """The component's output; raises ComponentError when it has none. Calls are numbered in the order made."""
+        if self._state.run.status is not None:
+            raise UsageError(
+                f"run {self._state.run.id} has ended, and '{component}' was to be called in it by what step "
+                f"'{self._path}' left behind; await every call before the component answers"
+            )
         op = self._state.plan.nested.get(component)
         if op is None:
             raise UsageError(f"no component '{component}' in this workflow; it has {sorted(self._state.plan.nested)}")

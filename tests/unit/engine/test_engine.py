@@ -1,6 +1,8 @@
 """A run from its beginning to its seal, on a virtual clock: data passed on and kept apart, cancelled, gone on with."""
 
 import asyncio
+import dataclasses
+import sys
 from typing import Any
 
 import msgspec
@@ -11,12 +13,28 @@ from stretto.engine.request import RunRequest
 from stretto.plan.model import Carry, Fallback, LoopOp, Retry, SubOp
 from stretto.record.model import decoded
 from stretto.testing import run_virtual
-from stretto.types.enums import Reason, RunStatus
+from stretto.types.enums import Reason, RunStatus, StepStatus
 from stretto.types.errors import Code, ComponentError, ReplayError
 from stretto.types.learning import Reward
 from stretto.types.messages import Request, Response, Usage
 from tests.unit.engine.books import LOST, WRITE, Book, execute, killed, resume, settled, stepping
-from tests.unit.engine.plans import Ledger, Probe, S, call, deadline, failing, linear, plan, read, returning, run, step
+from tests.unit.engine.plans import (
+    Ledger,
+    Probe,
+    S,
+    call,
+    deadline,
+    each,
+    failing,
+    graph,
+    linear,
+    plan,
+    read,
+    returning,
+    run,
+    sleeping,
+    step,
+)
 
 
 class TestRecord:
@@ -115,6 +133,40 @@ class TestCancellation:
         assert ledger.runs[0].status is RunStatus.CANCELLED
         assert step(ledger.runs[0], "wait").reason is Reason.CANCELLED
 
+    def test_a_task_group_that_failed_inside_a_step_cancels_no_later_step(self) -> None:
+        async def fail() -> None:
+            await asyncio.sleep(0.1)
+            raise ValueError("no")
+
+        async def grouped(_request: Request) -> object:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(fail())
+            except* ValueError:
+                pass
+            return {}
+
+        op = call(sleeping("slow", 9.0), S + 1, timeout_s=1.0, fallback=Fallback(output=b"{}"))
+        result = run(linear(call(Probe("grouped", grouped), S), op))
+        assert (result.status, result.reason) == (RunStatus.DEGRADED, Reason.TIMEOUT)
+
+    def test_branches_that_failed_cancel_no_later_item(self) -> None:
+        async def odd(request: Request) -> object:
+            await asyncio.sleep(0.1)
+            if request.input["n"] == 1:
+                raise ValueError("no")
+            return {}
+
+        body = graph([call(sleeping("first", 0.01), S + 3), call(Probe("odd", odd), S + 4, {"n": read(S + 1)})], [])
+        slow = call(sleeping("slow", 9.0), S + 5, timeout_s=1.0, fallback=Fallback(output=b"{}"))
+        each_null = dataclasses.replace(
+            each(call(returning("x", {}), S + 3)), body=body, max_parallel=1, null_on_error=True
+        )
+        result = run(linear(each_null, slow), {"items": [1, 2, 3]})
+        assert result.status is RunStatus.DEGRADED
+        assert [record.path for record in result.steps if record.status is StepStatus.FALLBACK] == ["each", "slow"]
+
+    @pytest.mark.skipif(sys.version_info < (3, 13), reason="a task group that failed leaves its task cancelled")
     @pytest.mark.parametrize("answer", [{"x": 1}, ValueError("in cleaning up"), ComponentError("no", Code.ABORTED)])
     def test_after_a_cancellation_nothing_more_is_begun_whatever_the_component_says(self, answer: object) -> None:
         ledger = Ledger()

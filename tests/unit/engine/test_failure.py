@@ -11,6 +11,7 @@ from stretto.engine.engine import Engine
 from stretto.engine.failure import as_component_error, error_info
 from stretto.engine.request import RunRequest
 from stretto.plan.model import Retry
+from stretto.record.codec import decode_run, encode_run
 from stretto.record.texts import MESSAGE_CHARS, TEXT_CHARS, recordable, text_of
 from stretto.testing import run_virtual
 from stretto.types.enums import Effect, Reason, RunStatus
@@ -31,6 +32,10 @@ class Unconstructed(ComponentError):
 class Unreadable(ComponentError):
     def __str__(self) -> str:
         raise ValueError("no text")
+
+
+class Codeless(ComponentError):
+    code = None  # type: ignore[assignment]  # what users give
 
 
 class TestWhose:
@@ -71,6 +76,7 @@ class TestWhose:
             (lambda: ComponentError("busy", "unavailable"), "busy"),  # type: ignore[arg-type]  # what users give
             (lambda: Unconstructed(), "no message"),
             (lambda: Unreadable("busy"), "its text cannot be read"),
+            (lambda: Codeless("busy"), "busy"),
         ],
     )
     def test_an_odd_component_error_fails_its_step_and_loses_no_run(
@@ -83,6 +89,7 @@ class TestWhose:
         assert result.status is RunStatus.FAILED
         assert result.error is not None
         assert says in result.error.message
+        assert decode_run(encode_run(result)).error == result.error
 
     def test_ctrl_c_seals_the_run_as_cancelled_and_a_second_one_ends_the_program(self) -> None:
         for times, status in ((1, RunStatus.CANCELLED), (2, RunStatus.FAILED)):

@@ -1,5 +1,6 @@
 """Components that call others: through the engine, bounded by its step, and never twice for one write."""
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -11,13 +12,40 @@ from stretto.plan.model import Block, Fallback
 from stretto.record.model import Run, decoded
 from stretto.testing import run_virtual
 from stretto.types.enums import Reason, RunStatus, StepStatus
-from stretto.types.errors import ComponentError
+from stretto.types.errors import ComponentError, UsageError
 from stretto.types.messages import Request
 from tests.unit.engine.books import LOST, TWICE, WRITE, Answer, Book, execute, resume, settled, stepping
 from tests.unit.engine.plans import Ledger, Probe, S, call, failing, linear, plan, read, returning, run, sleeping
 
 
 class TestNestedCalls:
+    def test_what_a_component_left_behind_calls_nothing_in_a_run_that_has_ended(self) -> None:
+        inner = returning("inner", {})
+        late: list[asyncio.Task[object]] = []
+
+        async def outer(request: Request) -> object:
+            caller = request.call.caller
+            assert caller is not None
+
+            async def later() -> object:
+                await asyncio.sleep(1)
+                return await caller.call("inner", {})
+
+            late.append(asyncio.create_task(later()))
+            return {}
+
+        async def main() -> Run:
+            nested = {"inner": call(inner, S + 1)}
+            body = linear(call(Probe("outer", outer), S, calls_others=True))
+            result = await Engine(Ledger()).run(plan(body, nested=nested), RunRequest(input={}))
+            with pytest.raises(UsageError, match="has ended, and 'inner' was to be called in it by what step 'outer'"):
+                await late[0]
+            return result
+
+        result = run_virtual(main())
+        assert [record.path for record in result.steps] == ["outer"]
+        assert inner.requests == []
+
     def test_a_component_calls_another_through_the_engine(self) -> None:
         inner = returning("inner", {"x": 1})
 
