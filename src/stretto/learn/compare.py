@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from stretto.learn.evaluate import REWARD, Figure, Key, Metric, Table, figure_of, grid, tables_of
+from stretto.learn.evaluate import REWARD, Figure, Key, Metric, Table, figure_of, grid, key_of, tables_of
 from stretto.learn.objective import Floats
 from stretto.learn.samples import Recorded
 from stretto.stats.bootstrap import difference_interval
@@ -33,13 +33,9 @@ def compare(
     out. Raises LearningError when a metric has no pair.
     """
     metrics = metrics if metrics is not None else {"reward": REWARD}
-    apart = {_key(item) for item in before} ^ {_key(item) for item in after}
+    apart = {key_of(item) for item in before} ^ {key_of(item) for item in after}
     figures = {name: _difference(name, before, after, metric, as_of_ns, seed) for name, metric in metrics.items()}
     return Comparison(figures=figures, unpaired=len(apart))
-
-
-def _key(item: Recorded) -> Key:
-    return item.run.labels.get("task", ""), item.run.seed
 
 
 def _difference(

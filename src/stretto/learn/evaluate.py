@@ -74,7 +74,7 @@ def tables_of(recorded: Iterable[Recorded], metric: Metric, as_of_ns: int | None
     above: dict[Key, float] = {}
     below: dict[Key, float] = {}
     for item in recorded:
-        key = (item.run.labels.get("task", ""), item.run.seed)
+        key = key_of(item)
         if key in above:
             raise LearningError(f"task '{key[0]}' was run twice with seed {key[1]}; give each of its runs another seed")
         values = terms_of(item, as_of_ns)
@@ -88,6 +88,11 @@ def terms_of(item: Recorded, as_of_ns: int | None = None) -> dict[str, float | N
     """A run's terms by name, and its total as ``reward``; None is unknown."""
     terms = {reward.name: reward.value for reward in item.run.rewards}
     return {**terms, "reward": reward_as_of(item.run, item.annotations, as_of_ns)}
+
+
+def key_of(item: Recorded) -> Key:
+    """Task and seed, by which runs of two sides are paired."""
+    return item.run.labels.get("task", ""), item.run.seed
 
 
 def grid(table: Table, keys: Sequence[Key]) -> Floats:

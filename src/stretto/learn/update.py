@@ -40,13 +40,17 @@ class UpdateReport(msgspec.Struct, frozen=True, kw_only=True):
     reward_mean: float
     """Of the runs that the acting weights made, before this update."""
     surrogate: float
-    """The next four: over all decisions, after the update."""
+    """Clipped surrogate objective over all decisions, after the update, as all until `clip_fraction`."""
     entropy: float
+    """Mean over the decisions, nats."""
     kl_start: float
+    """Mean divergence from the weights that the training began with, nats."""
     kl_behaviour: float
+    """Mean divergence from the weights that made the runs, nats."""
     clip_fraction: float
-    """The next two: means over the update's steps."""
+    """Share of decisions whose ratio was clipped: mean over the update's steps."""
     grad_norm: float
+    """Euclidean norm of the gradient: mean over the update's steps."""
     acted: Digest
     """Weights that made the runs."""
     weights: Digest
