@@ -142,6 +142,34 @@ def test_a_run_that_ends_all_the_same_is_told_as_it_ended(folder: Path) -> None:
                         r"cancelled by Ctrl-C; look at the run: .*\n", err)  # fmt: skip
 
 
+STUBBORN = """
+import asyncio, sys
+from stretto import component
+
+@component("slow", effects="read")
+async def slow(query: str) -> dict[str, str]:
+    child = await asyncio.create_subprocess_exec("cat", stdin=-1, stdout=-1, stderr=-3)
+    open("begun", "w").close()
+    while True:
+        try:
+            await child.wait()
+        except asyncio.CancelledError:
+            pass
+"""
+
+
+def test_a_second_ctrl_c_leaves_no_complaint_of_what_it_tore_down(folder: Path) -> None:
+    (folder / "components.py").write_text(STUBBORN)
+    process = begun(folder, "run", "slow.yaml", "--input", INPUT, "--json")
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)  # for the first to be taken: two at once are one signal
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert json.loads(out)["error"]["code"] == "cancelled"
+    assert err == ""
+
+
 def test_only_the_module_of_the_verb_is_imported(folder: Path) -> None:
     program = (
         "import sys; from stretto.cli.boundary import execute; execute(sys.argv[1:]);"

@@ -38,6 +38,8 @@ def run_process() -> NoReturn:
         code = _leave_quietly()
     except ResultLostError as error:
         code = _tell_lost(error)
+    if code == Exit.INTERRUPTED:
+        _end_in_silence()
     sys.exit(code)
 
 
@@ -143,6 +145,12 @@ def _say(code: Exit, name: str, message: str, *, as_json: bool) -> int:
     else:
         note(f"error: {message}")
     return code
+
+
+def _end_in_silence() -> None:
+    """Let nothing complain of the loop that a second Ctrl-C closed under it: all that can be told has been."""
+    sys.unraisablehook = lambda _: None
+    logging.getLogger("asyncio").disabled = True
 
 
 def _leave_quietly() -> int:

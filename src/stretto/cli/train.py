@@ -77,9 +77,11 @@ def train(
         try:
             result = asyncio.run(training.go(resume=resume))
         except KeyboardInterrupt:
-            made = count_text(updates_made(place), "update")
-            message = f"stopped by Ctrl-C with {made} made; --resume goes on with the training in {place}"
-            return tell_interrupted(message, as_json=as_json)
+            result = None
+    if result is None:
+        made = count_text(updates_made(place), "update")
+        message = f"stopped by Ctrl-C with {made} made; --resume goes on with the training in {place}"
+        return tell_interrupted(message, as_json=as_json)
     if not training.has_updated:
         notes().print(nothing_left(place, len(result.reports), chosen.updates, command), soft_wrap=True)
     _tell(result, file, policy.name, as_json=as_json)

@@ -89,6 +89,8 @@ def test_ctrl_c_tells_of_all_updates_that_the_folder_holds(
     told = cli(*FIRST, "--set", "updates=2", "--resume")
     assert told.code == 130
     assert "stopped by Ctrl-C with 1 update made; --resume goes on with the training in .stretto" in told.err
+    told = cli(*FIRST, "--set", "updates=2", "--resume", "--json")
+    assert (told.code, told.document["error"]["code"]) == (130, "cancelled")
 
 
 def test_a_training_that_is_not_the_same_is_refused_with_what_differs(cli: Cli, desk: Path) -> None:

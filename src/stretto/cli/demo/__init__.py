@@ -63,12 +63,12 @@ def demo(
     size = size if seeds is None else msgspec.structs.replace(size, seeds=seeds)
     path = store or DEFAULT_STORE
     training = path.parent / "training" / datetime.now().strftime("%Y%m%d-%H%M%S.%f")  # noqa: DTZ005  # a name
-    with Store(path) as kept, stdout_for_results_only():
-        course = Course(load(workflow, store=kept), example, size, training, Phases())
-        try:
+    try:
+        with Store(path) as kept, stdout_for_results_only():
+            course = Course(load(workflow, store=kept), example, size, training, Phases())
             study = asyncio.run(course.go())
-        except KeyboardInterrupt:
-            return tell_interrupted(f"stopped by Ctrl-C; what was run so far is in {path}", as_json=as_json)
+    except KeyboardInterrupt:
+        return tell_interrupted(f"stopped by Ctrl-C; what was run so far is in {path}", as_json=as_json)
     figures = fold(study.arms, example.METRICS, example.has_writes)
     if as_json:
         print_json(demo_document(study, figures, path))
