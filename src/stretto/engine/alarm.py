@@ -52,6 +52,8 @@ class Watch:
         for alarm in tuple(self.waiting):
             if alarm.deadline is not None:
                 if alarm.deadline <= now:
+                    if not alarm.rang:
+                        alarm.settle()
                     alarm.rang += 1
                     alarm.task.cancel()
                     alarm.deadline = now + GRACE_S
@@ -96,7 +98,7 @@ class Alarm:
         return not self.is_task_cancelled
 
     def settle(self) -> None:
-        """Take back what was asked of the task by others, now that what it waited for has ended by itself.
+        """Take back what was asked of the task by others: what it waited for went on, or has ended by itself.
 
         Before Python 3.13 an `asyncio.TaskGroup` in which a task failed leaves the cancellation standing with which it
         ended its own wait, and nothing tells that from one that was answered over.

@@ -150,6 +150,21 @@ class TestCancellation:
         result = run(linear(call(Probe("grouped", grouped), S), op))
         assert (result.status, result.reason) == (RunStatus.DEGRADED, Reason.TIMEOUT)
 
+    def test_a_time_out_after_a_task_group_failed_in_the_same_call_is_a_time_out(self) -> None:
+        async def fail() -> None:
+            raise ValueError("no")
+
+        async def grouped(_request: Request) -> object:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(fail())
+            except* ValueError:
+                await asyncio.sleep(100)
+            return {}
+
+        result = run(linear(call(Probe("grouped", grouped), S, timeout_s=1.0)))
+        assert (result.status, result.reason) == (RunStatus.FAILED, Reason.TIMEOUT)
+
     def test_branches_that_failed_cancel_no_later_item(self) -> None:
         async def odd(request: Request) -> object:
             await asyncio.sleep(0.1)
