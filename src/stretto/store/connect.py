@@ -100,6 +100,15 @@ def judge_header(path: Path) -> None:
         raise damaged(path, f"it has {size:,} bytes where its header says {expected:,}; it was truncated")
 
 
+def identity(path: Path) -> tuple[int, int]:
+    """Which file stands at a path, by device and number; zeros when there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
+
+
 def _has_log(path: Path) -> bool:
     """Whether a write-ahead log stands beside the file; then the log may hold what the file lacks."""
     try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stretto.store.connect import connect_reader, connect_writer, judge_header
+from stretto.store.connect import connect_reader, connect_writer, identity, judge_header
 from stretto.store.failure import store_error
 from stretto.store.schema import VERSION, migrate, version_of
 from stretto.types.errors import StoreError
@@ -18,6 +18,8 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._free: list[sqlite3.Connection] = []
+        self._file = (0, 0)
+        """Which file those are open on."""
         self._lock = threading.Lock()
         self._closed = False
 
@@ -48,6 +50,7 @@ class Reader:
         with self._lock:
             if self._closed:
                 raise StoreError(f"{self._path} was closed; open a new Store to go on")
+            self._leave_former_file()
             if self._free:
                 return self._free.pop()
         try:
@@ -56,6 +59,14 @@ class Reader:
         except OSError as error:
             raise StoreError(f"{self._path} cannot be read: {error}; give this user the right to") from error
         return self._connect() if exists else _nothing()
+
+    def _leave_former_file(self) -> None:
+        """Close connections to a file that another has replaced; the lock is held."""
+        here = identity(self._path)
+        if here != self._file:
+            former, self._free, self._file = self._free, [], here
+            for connection in former:
+                connection.close()
 
     def _connect(self) -> sqlite3.Connection:
         connection = connect_reader(self._path)

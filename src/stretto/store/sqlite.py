@@ -61,8 +61,9 @@ class Store:
         check_flag("fsync", fsync)
         self.path = as_path("the path of a store", path)
         self._executing = Executing()
-        self._writer = Writer(self.path, new_owner(), fsync=fsync, executing=self._executing.run_ids)
-        self._reader = Reader(self.path)
+        at = self.path.absolute()  # a program may change its working folder
+        self._writer = Writer(at, new_owner(), fsync=fsync, executing=self._executing.run_ids)
+        self._reader = Reader(at)
         self._opened = False
         self._input_key = b""
         self._finalizer = weakref.finalize(self, _close, self._writer, self._reader)

@@ -1,13 +1,15 @@
 """The connection that writes, and what a transaction on it is. One thread at a time may use it."""
 
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from stretto.store.connect import connect_writer, patiently
+from stretto.store.connect import connect_writer, identity, patiently
 from stretto.store.failure import store_error
+from stretto.types.errors import StoreError
 
 _T = TypeVar("_T")
 
@@ -19,6 +21,9 @@ _CHECKPOINT_BYTES: Final = 16 << 20
 
 _TRANSACTION_BYTES: Final = 20_000
 """What a transaction adds to the log beside its documents: a few pages of tables and indexes."""
+
+_LOOK_S: Final = 1.0
+"""Between two looks whether the file is still there. SQLite goes on writing to one that was deleted, and never says."""
 
 _PASSING: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
 """Failures after which the connection is as good as before."""
@@ -34,6 +39,10 @@ class Transactions:
         """Records that could not be committed, and of which the file does not know yet: the next transaction says."""
         self._path = path
         self._connection: sqlite3.Connection | None = None
+        self._file = (0, 0)
+        """Device and number of the file that is open."""
+        self._look_at = 0.0
+        """When to look again whether it is still in its place, by the monotonic clock."""
         self._logged = 0
         """Bytes, about, that the log has grown by since it was last copied into the file."""
 
@@ -54,6 +63,8 @@ class Transactions:
         """
         if self._connection is None:
             self._connection = connect_writer(self._path, fsync=self.waits_for_disk)
+            self._file = identity(self._path)
+        self._look()
         connection = self._connection
         try:
             patiently(lambda: connection.execute(_BEGIN))
@@ -69,6 +80,7 @@ class Transactions:
         """`run` on a connection that is open, without waiting for a lock; raises whatever SQLite reports."""
         if self._connection is None:
             raise sqlite3.OperationalError("the file is not open")
+        self._look()
         self._connection.execute(_BEGIN)
         return self._until_commit(self._connection, work)
 
@@ -89,6 +101,19 @@ class Transactions:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def _look(self) -> None:
+        """Raise StoreError when the file is gone from its place; the next transaction makes a new one."""
+        now = time.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + _LOOK_S
+        if identity(self._path) != self._file:
+            self.close()
+            raise StoreError(
+                f"{self._path} was deleted or replaced while it was in use, and with it what it held; bring it back "
+                "before anything more is run, or go on with a new store: the next run makes one"
+            )
 
     def _until_commit(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """Do the work of a transaction that has begun."""

@@ -195,6 +195,36 @@ async def test_runs_that_could_not_be_written_behind_are_counted_for_good(path: 
         assert (store.lost, store.stats().lost, store.stats().runs) == (0, 3, 2)
 
 
+@pytest.mark.parametrize("durability", [Durability.STEP, Durability.RUN])
+async def test_a_file_that_is_deleted_in_use_is_said_and_the_next_run_makes_another(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch, durability: Durability
+) -> None:
+    monkeypatch.setattr("stretto.store.transactions._LOOK_S", 0.0)
+    former, lost, kept = a_run(), a_run(), a_run()
+    await record(store, former, durability)
+    assert store.get(former.id).id == former.id
+    for part in path.parent.glob(f"{path.name}*"):
+        part.unlink()
+    with pytest.raises(StoreError, match="was deleted or replaced while it was in use"):
+        await record(store, lost, durability)
+    await record(store, kept, durability)
+    assert [run.id for run in store.list()] == [kept.id]
+
+
+async def test_a_store_stays_where_it_is_when_the_program_goes_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = a_run()
+    with Store("runs.db") as store:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        await record(store, run, Durability.STEP)
+        assert store.get(run.id).id == run.id
+    assert (tmp_path / "runs.db").exists()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 READ_ONLY = """
 import asyncio, os, sys
 from stretto.store.sqlite import Store
