@@ -12,7 +12,18 @@ from stretto.plan.expr import Expression, ExprProblems, compile_expression
 from stretto.plan.guards import Guards
 from stretto.plan.model import Getter, Note
 from stretto.plan.names import Names
-from stretto.plan.valuetype import BOOL, DYN, ValueType, from_schema, may_be_null, mismatch, object_of, proves, render
+from stretto.plan.valuetype import (
+    BOOL,
+    DYN,
+    Kind,
+    ValueType,
+    from_schema,
+    may_be_null,
+    mismatch,
+    object_of,
+    proves,
+    render,
+)
 from stretto.spec.model import FieldMapping, LiteralSpec
 from stretto.spec.report import Report
 from stretto.spec.source import Located, Span
@@ -152,7 +163,7 @@ def compile_mapping(
 def _check_names(report: Report, mappings: Sequence[FieldMapping], target: ValueType, whose: str) -> None:
     for mapping in mappings:
         name = mapping.field.value
-        if target.fields and name not in target.fields and target.rest is None:
+        if target.kind is Kind.OBJECT and name not in target.fields and target.rest is None:
             near = nearest(name, target.fields)
             report.add(
                 mapping.field.span.problem(
@@ -217,4 +228,4 @@ def _null(_frame: list[Any]) -> Json:
 
 
 def _listed(names: Mapping[str, object]) -> str:
-    return ", ".join(sorted(names)) or "none"
+    return ", ".join(sorted(names)) or "none: it has no fields"
