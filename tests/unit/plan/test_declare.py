@@ -91,6 +91,11 @@ class TestCarries:
         assert [(each.slot, each.path) for each in carried.writers["total"]] == [(FIRST_FREE_SLOT, ("n",))]
         assert "carry" not in declared.names.roots()
 
+    def test_a_name_that_only_begins_so_is_one_of_the_steps_own(self) -> None:
+        declared = Declaring("- {name: a, component: add, output_mapping: {n: carryover.n}}")
+        assert declared.bench.problems == ()
+        assert read(declared.names, "carryover.n", {FIRST_FREE_SLOT: {"n": 4}}) == 4
+
     @pytest.mark.parametrize(
         ("carried", "expected", "suggestion"),
         [

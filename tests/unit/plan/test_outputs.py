@@ -77,6 +77,13 @@ class TestCarry:
         steps = steps_of(f"- {{name: a, component: add, output_mapping: {{{mapping}}}}}")
         assert outputs.of_carry(steps, "n", STRING) == type_
 
+    def test_a_place_inside_a_field_has_its_own_type(self, outputs: OutputTypes) -> None:
+        steps = steps_of("- {name: a, workflow: sub.yaml, for_each: input.x, output_mapping: {items: carry.all}}")
+        assert outputs.of_carry(steps, "all", DYN) == array_of(object_of({"answer": STRING}))
+        loop = "repeat: {max_rounds: 2, steps: [{name: b, component: add}]}"
+        inner = steps_of(f"- {{name: a, {loop}, output_mapping: {{last.b.n: carry.n}}}}")
+        assert outputs.of_carry(inner, "n", STRING) == INT.or_null()
+
     def test_the_first_that_writes_it_counts(self, outputs: OutputTypes) -> None:
         steps = steps_of(
             """
