@@ -312,6 +312,19 @@ async def test_a_server_that_prints_its_log_where_messages_belong_is_ended(serve
         await (await serve(effects="read"))(ask("babble"))
 
 
+@pytest.mark.parametrize("tool", ["broken_text", "lone_surrogate", "too_deep", "cut_short"])
+async def test_an_answer_that_cannot_be_read_ends_all_calls_that_wait_for_one(serve: Serve, tool: str) -> None:
+    server = await serve(effects={"*": "read", tool: "write"})
+    waiting = asyncio.ensure_future(server(ask("hang")))
+    await asyncio.sleep(0)
+    with pytest.raises(InDoubtError, match=r"it sent a message that cannot be read: '\{\"jsonrpc\": \"2.0\", \"id\""):
+        await server(ask(tool))
+    with pytest.raises(ComponentError, match="cannot be read") as caught:
+        await waiting
+    assert caught.value.retryable
+    assert (await server(ask("echo", text="back"))).output == {"ok": True, "result": "back"}
+
+
 async def test_a_refusal_of_the_server_is_no_lost_write(serve: Serve) -> None:
     with pytest.raises(ComponentError, match=r"refused 'refuse': no such thing \(JSON-RPC -32602\)") as caught:
         await (await serve())(ask("refuse"))
@@ -358,6 +371,7 @@ async def test_a_server_that_ignores_every_request_to_end_is_killed() -> None:
         ("exit", {}, r"cannot be reached: .*exit code 7; .*cannot read /etc/absent.conf"),
         ("old", {}, r"speaks another version of the protocol\. .*1999-01-01; this side speaks .*2025-06-18"),
         ("silent", {"start_timeout": timedelta(seconds=0.2)}, "did not answer the handshake within 0.2 s"),
+        ("mumble", {}, "cannot be reached: it sent a message that cannot be read"),
         ("toolless", {}, "does not list its tools: method not found: tools/list"),
         ("", {"command": "no-such-mcp-server"}, "cannot be started: No such file or directory: 'no-such-mcp-server'"),
         ("", {"cwd": "/no/such/folder"}, "cannot be started: No such file or directory: '/no/such/folder'"),

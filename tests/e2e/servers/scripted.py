@@ -14,6 +14,14 @@ from typing import Any
 STATE: dict[str, int] = {}
 """Calls of `count` by state key."""
 
+UNREADABLE: dict[str, bytes] = {
+    "broken_text": b'"\xff\xfe"',
+    "lone_surrogate": b'"\\ud800"',
+    "too_deep": b"[" * 5000 + b"]" * 5000,
+    "cut_short": b'{"content": [',
+}
+"""Results by tool that no reader of JSON takes."""
+
 
 def send(message: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
@@ -34,6 +42,7 @@ TOOLS = [
         tool(name)
         for name in ("die", "flood", "babble", "hang", "refuse", "garbage", "texts", "json", "image", "fails", "meta")
     ),
+    *(tool(name) for name in UNREADABLE),
     tool("pid", annotations={"readOnlyHint": True}),
     tool("read_then_die", annotations={"readOnlyHint": True}),
 ]
@@ -90,7 +99,10 @@ def answer(message: dict[str, Any], mode: str, log: Path | None) -> None:
             lines.write(json.dumps([method, params]) + "\n")
     if request is None:
         return
-    if method == "initialize":
+    if mode == "mumble":
+        sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {request}, "result": "\\ud800"}}\n')
+        sys.stdout.flush()
+    elif method == "initialize":
         spoken = "1999-01-01" if mode == "old" else params["protocolVersion"]
         server = {"name": "scripted", "version": "1"}
         send(
@@ -105,6 +117,11 @@ def answer(message: dict[str, Any], mode: str, log: Path | None) -> None:
     elif method == "tools/call":
         if params["name"] == "refuse":
             send({"id": request, "error": {"code": -32602, "message": "no such thing"}})
+            return
+        if params["name"] in UNREADABLE:
+            line = b'{"jsonrpc": "2.0", "id": %d, "result": %s}\n' % (request, UNREADABLE[params["name"]])
+            sys.stdout.buffer.write(line)
+            sys.stdout.flush()
             return
         result = call(params["name"], params.get("arguments") or {}, params.get("_meta") or {})
         if result is not None:

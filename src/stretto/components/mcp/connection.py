@@ -6,6 +6,7 @@ from typing import Any, Final
 from mcp import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
+    PARSE_ERROR,
     CallToolRequest,
     CallToolRequestParams,
     CallToolResult,
@@ -29,7 +30,6 @@ _ALL_CLOSED: Final = "Connection closed"
 """What the SDK says when the whole connection is gone; other texts tell why one answer cannot come."""
 
 _CODES: Final = {
-    -32700: Code.INTERNAL,  # parse error: ours or the server's, it repeats
     -32600: Code.INTERNAL,
     -32601: Code.UNIMPLEMENTED,
     -32602: Code.INVALID_ARGUMENT,
@@ -87,6 +87,8 @@ class Connection:
             if error.code == CONNECTION_CLOSED:
                 how = await life.ending() if error.message == _ALL_CLOSED else ""
                 raise ServerLostError(how or error.message) from error
+            if error.code == PARSE_ERROR:  # ours always parses, so it is the SDK's word for an answer that does not
+                raise ServerLostError(f"its answer cannot be read: {_first_line(error)}") from error
             text = f"MCP server '{self._name}' refused '{tool}': {error.message} (JSON-RPC {error.code})"
             raise ComponentError(text, _CODES.get(error.code, Code.UNKNOWN)) from error
         except ValidationError as error:

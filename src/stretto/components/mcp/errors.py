@@ -10,6 +10,10 @@ class ServerLostError(Exception):
     """The server went away while it worked on a request; nobody knows how far it came. The text says how it ended."""
 
 
+class UnreadableMessageError(Exception):
+    """A server sent what was meant as a message and is none. The text shows how it began."""
+
+
 def lost(server: str, tool: str, how: str, *, in_doubt: bool) -> ComponentError:
     """The error of a call whose answer cannot come any more: a write that may have happened is in doubt."""
     text = f"MCP server '{server}' was lost while it worked on '{tool}': {how}"

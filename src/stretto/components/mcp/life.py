@@ -14,6 +14,7 @@ from typing import Final, Protocol
 
 from mcp import Client
 from mcp.client import ClientSession, Transport
+from mcp.client.session import IncomingMessage
 from mcp_types import Implementation
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
@@ -46,7 +47,10 @@ class Life:
         self._wire = make_wire(self.leave)
         self._leaving = asyncio.Event()
         self._why = ""
-        self._slow = False
+        self._unreadable = ""
+        """What it sent that is no message; empty as long as all could be read."""
+        self._start_refused = ""
+        """Why its start was ended from here."""
         self._session: asyncio.Future[ClientSession] = loop.create_future()
         self._session.add_done_callback(lambda session: session.cancelled() or session.exception())  # it is read, later
         self._owner = asyncio.create_task(self._own(), name=f"mcp {name}")
@@ -82,14 +86,29 @@ class Life:
             await asyncio.wait({self._owner})
 
     def _give_up(self) -> None:
-        self._slow = True
+        self._refuse_start(f"did not answer the handshake within {self._start_timeout_s:g} s")
+
+    def _refuse_start(self, why: str) -> None:
+        self._start_refused = why
         self._owner.cancel()
+
+    async def _notice(self, message: IncomingMessage) -> None:
+        """End it when it sent what cannot be read: nobody knows whose answer that was, and who waits would for ever."""
+        if not isinstance(message, Exception) or self.over:
+            return
+        self._unreadable = f"it sent a message that cannot be read: {_first_line(message)}"
+        if self._session.done():
+            self.leave()
+        else:
+            self._refuse_start(f"cannot be reached: {self._unreadable}")
 
     async def _own(self) -> None:
         """The owner: everything about the connection is entered and left here."""
         this = Implementation(name="stretto", version=version("stretto"))
         try:
-            async with Client(self._wire, mode="auto", cache=None, client_info=this) as client:
+            async with Client(
+                self._wire, mode="auto", cache=None, client_info=this, message_handler=self._notice
+            ) as client:
                 self._alarm.cancel()
                 self._session.set_result(client.session)
                 await self._leaving.wait()
@@ -97,11 +116,11 @@ class Life:
             self._why = _reason(error, self._wire.why)
             self._refuse(self._refusal(error))
         except asyncio.CancelledError:
-            if not self._slow:
+            if not self._start_refused:
                 raise
-            self._refuse(self._error(f"did not answer the handshake within {self._start_timeout_s:g} s"))
+            self._refuse(self._error(self._start_refused))
         else:
-            self._why = self._wire.why
+            self._why = "; ".join(filter(None, (self._unreadable, self._wire.why)))
         finally:
             self._alarm.cancel()
             self._leaving.set()
@@ -141,5 +160,9 @@ def _leaf(error: BaseException) -> BaseException:
 
 def _reason(error: Exception, why: str) -> str:
     leaf = _leaf(error)
-    text = f"{type(leaf).__name__}: {(str(leaf).splitlines() or ['no message'])[0]}"
+    text = f"{type(leaf).__name__}: {_first_line(leaf)}"
     return f"{text}; {why}" if why else text
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or ["no message"])[0]

@@ -23,6 +23,8 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from stretto.components.mcp.errors import UnreadableMessageError
+
 if TYPE_CHECKING:  # the SDK names this type in a private module only
     from mcp.client._transport import TransportStreams
 
@@ -131,6 +133,8 @@ class StdioTransport(AbstractAsyncContextManager["TransportStreams"]):
             if message is not None:
                 noise = 0
                 await session.send(message)
+            elif (unreadable := _unreadable(line)) is not None:
+                await session.send(unreadable)  # whichever call it answered, its answer cannot come any more
             elif line.strip():
                 noise += 1
                 _log.debug("not a message on standard output: %r", line[:200])
@@ -175,6 +179,13 @@ def _parsed(line: bytes) -> SessionMessage | None:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:
         return None
+
+
+def _unreadable(line: bytes) -> UnreadableMessageError | None:
+    """The error of a line that was meant as a message: broken text, a lone surrogate, too many levels, no id."""
+    if not line.lstrip().startswith(b"{") or b'"jsonrpc"' not in line:
+        return None
+    return UnreadableMessageError(f"{line[:80].decode(errors='replace').strip()!r}, of {len(line):,} bytes")
 
 
 async def _stop(process: asyncio.subprocess.Process, grace_s: float) -> None:
