@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from stretto.cli.stopping import TOLD
 from stretto.runtime.load import load
 from stretto.store.sqlite import Store
 from stretto.types.enums import Durability, Reason, RunStatus
@@ -290,6 +291,41 @@ def test_ctrl_c_in_a_write_parks_the_run(till: Till, durability: Durability) -> 
     assert run["status"] == "parked"
     with till.store as store:
         assert [effect.path for effect in store.in_doubt()] == (["pay"] if durability is Durability.STEP else [])
+
+
+DEAF = """
+import asyncio, time
+from pathlib import Path
+from stretto import component
+
+@component("look", effects="read")
+async def look(query: str) -> dict[str, str]:
+    Path("look.begun").touch()
+    while True:
+        try:
+            {waits}
+        except asyncio.CancelledError:
+            pass
+
+@component("pay", effects="read")
+async def pay(query: str) -> dict[str, str]:
+    return {{"paid": query}}
+"""
+
+
+@pytest.mark.parametrize("waits", ["await asyncio.sleep(3600)", "time.sleep(3600)"])
+def test_a_component_that_does_not_listen_to_ctrl_c_is_told_of_and_ends_with_a_second(till: Till, waits: str) -> None:
+    (till.folder / "components.py").write_text(DEAF.format(waits=waits))
+    process = till.begin("run", "workflow.yaml", "--input", INPUT)
+    till.wait_for("look")
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    assert process.stderr.readline() == f"{TOLD}\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert " by Ctrl-C; " in err
+    assert "stretto runs show " in err
 
 
 @pytest.mark.parametrize("times", [2, 5])

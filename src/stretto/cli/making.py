@@ -7,6 +7,7 @@ from pathlib import Path
 from stretto.cli.exits import Exit
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.outcome import tell_cancelled, tell_run
+from stretto.cli.stopping import stopping_told
 from stretto.cli.terminal import stdout_for_results_only, working
 from stretto.cli.underway import Underway
 from stretto.record.model import Run
@@ -84,5 +85,6 @@ def _interrupted(store: WatchedStore, *, given: Path | None, as_json: bool) -> i
 
 
 async def _made(workflow: Workflow, start: Start) -> Run:
-    async with workflow:
-        return await start(workflow)
+    with stopping_told():
+        async with workflow:
+            return await start(workflow)

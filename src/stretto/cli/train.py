@@ -14,6 +14,7 @@ from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
+from stretto.cli.stopping import stopping_told
 from stretto.cli.task_file import hold_to_contract, read_tasks
 from stretto.cli.terminal import notes, print_json, results, show, stdout_for_results_only
 from stretto.cli.train_again import TrainCommand, nothing_left, refuse_begun, updates_made
@@ -114,7 +115,7 @@ class _Training:
         rollouts = Rollouts(
             self._workflow, concurrency=self._concurrency, on_run=lambda _: self._bar.advance(self._shown)
         )
-        with self._bar:
+        with self._bar, stopping_told():
             async with self._workflow:
                 return await train_policy(
                     self._policy, self._tasks, rollout=rollouts.make, read=rollouts.read, folder=self._folder,

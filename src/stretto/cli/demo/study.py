@@ -8,6 +8,7 @@ import msgspec
 
 from stretto.cli.demo.phases import Phases
 from stretto.cli.demo.place import Example
+from stretto.cli.stopping import stopping_told
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.imitate import Example as Shown, ImitationReport, imitate
 from stretto.learn.options import TrainOptions
@@ -73,7 +74,8 @@ class Course:
         with self._phases("start", "starting the shop's two servers", 0):
             await self._workflow.open()
         try:
-            return await self._go()
+            with stopping_told():
+                return await self._go()
         finally:
             await self._workflow.aclose()
 
