@@ -23,6 +23,7 @@ from stretto.cli.words import count_text, number_text
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.options import TrainOptions
 from stretto.learn.rollouts import Rollouts
+from stretto.learn.state import TrainFolder
 from stretto.learn.tasks import Task
 from stretto.learn.train import TrainResult, train as train_policy
 from stretto.learn.update import UpdateReport
@@ -72,7 +73,9 @@ def train(
         policy = _policy(workflow, component)
         hold_to_contract(todo, workflow.plan)
         place = folder or Path(".stretto") / "training" / policy.name
-        if not resume:
+        if resume:
+            TrainFolder(place).check_started()
+        else:
             refuse_begun(place, command)
         training = _Training(workflow, policy, todo, place, chosen, concurrency)
         try:

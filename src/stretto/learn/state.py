@@ -1,6 +1,7 @@
 """A training's state on disk: enough to go on as if it had never stopped.
 
     FOLDER/weights/<digest>.safetensors    the weights after each update, and those it started from
+    FOLDER/training.lock                   held while a training is at work
     FOLDER/state.safetensors               which of them are present, the optimiser's moments, the reports so far
 
 The state is replaced after its weights are written, each whole or not at all, so a crash or Ctrl-C at any moment
@@ -18,6 +19,7 @@ from stretto.components.policy_weights import PolicyWeights
 from stretto.components.tensor_file import read_tensors, write_tensors
 from stretto.learn.options import TrainOptions
 from stretto.learn.update import Learner, UpdateReport
+from stretto.spec.suggest import nearest
 from stretto.types.errors import StoreError, UsageError
 from stretto.types.ids import Digest
 
@@ -55,6 +57,15 @@ class TrainFolder:
     def begun(self) -> bool:
         """Whether it holds a training."""
         return (self.folder / _STATE).exists()
+
+    def check_started(self) -> None:
+        """Raise UsageError when no training was ever started in it, so that nothing can be gone on with."""
+        if self.begun or (self.folder / _WEIGHTS).is_dir():
+            return
+        beside = [path.parent.name for path in sorted(self.folder.parent.glob(f"*/{_WEIGHTS}"))]
+        near = nearest(self.folder.name, beside)
+        hint = f"did you mean {self.folder.with_name(near)}?" if near else "leave out `resume` to begin one there"
+        raise UsageError(f"{self.folder} holds no training to go on with; {hint}")
 
     def checkpoint(self, weights: Digest) -> Path:
         """The file of the weights with this digest."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from stretto.components.policy import SoftmaxPolicy
+from stretto.learn.claim import claimed
 from stretto.learn.options import TrainOptions
 from stretto.learn.samples import Recorded, collect
 from stretto.learn.state import Progress, TrainFolder, check_resumable
@@ -53,7 +54,8 @@ async def train(
     same numbers as one that was never interrupted, given runs that depend on their seeds only; `updates` may be
     raised. Cancelling is safe at any moment: what was begun of an update is made again.
 
-    Raises UsageError when the folder holds a training and `resume` is not set, or holds another one;
+    Raises UsageError when the folder holds a training and `resume` is not set, holds another one or, with
+    `resume`, none, or when another training is at work in it;
     PolicyMismatchError or LearningError when the runs cannot be learnt from.
     """
     options = options or TrainOptions()
@@ -63,6 +65,24 @@ async def train(
             f"policy '{policy.name}' takes the likeliest alternative and explores nothing; set sample: true"
         )
     kept = TrainFolder(folder)
+    if resume:
+        kept.check_started()
+    with claimed(folder):
+        return await _trained(policy, tasks, rollout, read, kept, options, on_update, resume=resume)
+
+
+async def _trained(
+    policy: SoftmaxPolicy,
+    tasks: Sequence[Task],
+    rollout: Rollout,
+    read: Read,
+    kept: TrainFolder,
+    options: TrainOptions,
+    on_update: OnUpdate | None,
+    *,
+    resume: bool,
+) -> TrainResult:
+    """Train in a folder that nobody else writes into."""
     start = policy.with_weights(str(kept.save_weights(policy.weights)))
     learner = Learner(start, options)
     progress = Progress(

@@ -145,6 +145,8 @@ def test_a_task_that_is_none_is_told_with_its_line(cli: Cli, desk: Path, line: s
         (["--set", "tasks-per-update=1", "--set", "tasks_per_update=2"], "--set tasks_per_update is given twice"),
         (["--set", "updates=0"], "updates is 0; expected 1 or more"),
         (["--component", "judge"], "'judge' is no policy of it; it has: planner"),
+        (["--resume"], "planner holds no training to go on with; leave out `resume` to begin one there"),
+        (["--resume", "--folder", "plannr"], "plannr holds no training to go on with"),
         (["--tasks", "nope.jsonl"], "nope.jsonl cannot be read"),
     ],
 )

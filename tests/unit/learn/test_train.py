@@ -1,6 +1,9 @@
 """Training end to end on toy worlds: it learns, it is repeatable, and it resumes as if never stopped."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.advantage import Scale
+from stretto.learn.claim import claimed
 from stretto.learn.options import TrainOptions
 from stretto.learn.samples import Exclusion, Recorded
 from stretto.learn.tasks import RolloutRequest, Task
@@ -251,6 +255,55 @@ async def test_a_folder_with_a_training_is_not_overwritten(tmp_path: Path) -> No
     await go(tmp_path, World(right), msgspec.structs.replace(OPTIONS, updates=2))
     with pytest.raises(UsageError, match="holds a training already, 2 updates long; go on with it"):
         await go(tmp_path, World(right))
+
+
+async def test_a_folder_without_a_training_is_not_resumed(tmp_path: Path) -> None:
+    await go(tmp_path / "planner", World(right), msgspec.structs.replace(OPTIONS, updates=1))
+    with pytest.raises(UsageError, match=r"plannr holds no training to go on with; did you mean .*planner"):
+        await go(tmp_path / "plannr", World(right), resume=True)
+    with pytest.raises(UsageError, match="leave out `resume` to begin one there"):
+        await go(tmp_path / "else" / "where", World(right), resume=True)
+    assert os.listdir(tmp_path) == ["planner"]
+
+
+async def test_a_training_that_was_stopped_before_its_first_update_is_resumed(tmp_path: Path) -> None:
+    async def stop(policy: SoftmaxPolicy, requests: Sequence[RolloutRequest]) -> list[RunId]:
+        raise asyncio.CancelledError
+
+    world, options = World(right), msgspec.structs.replace(OPTIONS, updates=1)
+    with pytest.raises(asyncio.CancelledError):
+        await train(policy_of(), TASKS, rollout=stop, read=world.read, folder=tmp_path, options=options)
+    assert len((await go(tmp_path, world, options, resume=True)).reports) == 1
+
+
+async def test_two_trainings_at_once_in_one_folder_are_refused(tmp_path: Path) -> None:
+    world, told = World(right), []
+    options = msgspec.structs.replace(OPTIONS, updates=1)
+
+    async def rollout(policy: SoftmaxPolicy, requests: Sequence[RolloutRequest]) -> list[RunId]:
+        for resume in (False, True):
+            with pytest.raises(UsageError, match=f"another training is at work in .*, in process {os.getpid()};"):
+                await go(tmp_path, World(right), options, resume=resume)
+            told.append(resume)
+        return await world.rollout(policy, requests)
+
+    await train(policy_of(), TASKS, rollout=rollout, read=world.read, folder=tmp_path, options=options)
+    assert told == [False, True]
+    await go(tmp_path, World(right), options, resume=True)
+
+
+def test_the_lock_of_a_process_that_died_holds_nobody_up(tmp_path: Path) -> None:
+    takes = "import os, sys, pathlib; from stretto.learn.claim import claimed\n"
+    takes += "with claimed(pathlib.Path(sys.argv[1])): os._exit(9)"
+    assert subprocess.run([sys.executable, "-c", takes, str(tmp_path)], check=False).returncode == 9
+    with claimed(tmp_path), pytest.raises(UsageError, match="another training is at work"), claimed(tmp_path):
+        pass
+
+
+async def test_a_folder_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match=r"cannot write .*training\.lock"):
+        await go(tmp_path / "file", World(right))
 
 
 @pytest.mark.parametrize(
