@@ -2,7 +2,8 @@
 
 Every path is one variable, read before. What is left to read inside, below a comprehension's item for instance, is
 guarded so that here too the missing reads as null. Some texts stand for what the library lacks: ``bool()``,
-``matches()`` as a function, the size of a text in characters (the library counts bytes), ``string()`` of a boolean.
+``matches()`` as a function, the size of a text in characters (the library counts bytes), ``string()`` of a boolean or
+a time.
 """
 
 from collections.abc import Callable
@@ -34,6 +35,9 @@ from stretto.types.json import PathPart
 
 CHARACTERS: Final = "_characters"
 """Name of the function that counts a text's code points."""
+
+TEXT: Final = "_text"
+"""Name of the function that gives a time's text as CEL has it, from the value and the library's text of it."""
 
 WEAKEST: Final = 0
 WHOLE: Final = UNARY_BINDING + 1
@@ -85,6 +89,8 @@ class _Writer:
             case MapOf():
                 entries = (f"{self.write(key)}: {self.write(value)}" for key, value in node.entries)
                 return f"{{{', '.join(entries)}}}", WHOLE
+            case Unary(operator="-"):
+                return self._negative(node.operand)
             case Unary():
                 return f"{node.operator}{self.write(node.operand, WHOLE)}", UNARY_BINDING
             case Binary():
@@ -157,6 +163,15 @@ class _Writer:
 
     # Arithmetic
 
+    def _negative(self, operand: Node) -> tuple[str, int]:
+        """Minus a value. Of an integer as a difference: the library lets the negation of -2^63 overflow silently."""
+        kind, binding = self._type(operand).kind, BINDING["-"]
+        if kind is Kind.FLOAT:
+            return f"-{self.write(operand, WHOLE)}", UNARY_BINDING
+        if kind is Kind.INT:
+            return f"0 - {self.write(operand, binding + 1)}", binding
+        return self._named(operand, _minus), WHOLE
+
     def _binary(self, node: Binary) -> tuple[str, int]:
         binding = BINDING[node.operator]
         kind = self._type(node).kind
@@ -199,8 +214,12 @@ def _size(name: str) -> str:
     return f"(type({name}) == string ? {CHARACTERS}({name}) : size({name}))"
 
 
+def _minus(name: str) -> str:
+    return f"(type({name}) == int ? 0 - {name} : -{name})"
+
+
 def _string(name: str) -> str:
-    return f'(type({name}) == bool ? ({name} ? "true" : "false") : string({name}))'
+    return f'(type({name}) == bool ? ({name} ? "true" : "false") : {TEXT}({name}, string({name})))'
 
 
 def _bool(name: str) -> str:
@@ -215,9 +234,11 @@ def _guarded(base: str, links: list[tuple[ValueType, PathPart]]) -> str:
         if isinstance(part, str):
             if not (sure and container.kind is Kind.OBJECT and part in container.required):
                 guards += [f"type({whole}) == map", f"{literal(part)} in {whole}"]
-        else:
-            guards += [f"type({whole}) == list"] if not (sure and container.kind is Kind.ARRAY) else []
+        elif sure and container.kind is Kind.ARRAY:
             guards.append(f"size({whole}) > {part}")
+        else:  # an object of JSON has no such key, one made in the expression may
+            held = f"type({whole}) == map && {part} in {whole}"
+            guards.append(f"(type({whole}) == list && size({whole}) > {part} || {held})")
         whole = f"{whole}[{literal(part)}]"
     return f"({' && '.join(guards)} ? {whole} : null)" if guards else whole
 

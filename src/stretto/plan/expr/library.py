@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from stretto.plan.expr.access import Accessor, as_number
 from stretto.plan.expr.check import Checked
-from stretto.plan.expr.emit import CHARACTERS, emit
+from stretto.plan.expr.emit import CHARACTERS, TEXT, emit
 from stretto.plan.expr.semantics import NoValue
 from stretto.plan.expr.syntax import Has
 from stretto.plan.valuetype import Kind
@@ -53,7 +53,7 @@ def compile_program(checked: Checked) -> Callable[[list[Any]], Json]:
     execute = _library().compile(text).execute
     reads = tuple(_reads(checked).items())
     is_json = checked.types[checked.tree].kind in JSON_KINDS
-    functions = {CHARACTERS: len} if CHARACTERS in text else None
+    functions = {name: function for name, function in _OWN_FUNCTIONS.items() if name in text}
     context = _library().Context
 
     def evaluate(frame: list[Any]) -> Json:
@@ -105,11 +105,34 @@ def to_json(value: Any) -> Json:
         case bytes():
             return b64encode(value).decode()
         case datetime():
-            return value.isoformat().replace("+00:00", "Z")
+            return _zulu(value.isoformat())
         case timedelta():
-            return f"{value.total_seconds():.6f}".rstrip("0").rstrip(".") + "s"
+            return _seconds(value)
         case _:
             return to_json(value.value()) if value.has_value() else None
+
+
+def _zulu(text: str) -> str:
+    return f"{text.removesuffix('+00:00')}Z" if text.endswith("+00:00") else text
+
+
+def _seconds(value: timedelta) -> str:
+    return f"{value.total_seconds():.6f}".rstrip("0").rstrip(".") + "s"
+
+
+def _text(value: Any, text: str) -> str:
+    """What string() gives for a value, from the library's text; that of a time has all of its nanoseconds."""
+    match value:
+        case datetime():
+            return _zulu(text)
+        case timedelta():
+            return _seconds(value)
+        case _:
+            return text
+
+
+_OWN_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {CHARACTERS: len, TEXT: _text}
+"""What the emitted text may call beside the library's own."""
 
 
 def _number(value: int | float) -> Json:
