@@ -226,7 +226,7 @@ async def test_a_store_stays_where_it_is_when_the_program_goes_elsewhere(
 
 
 READ_ONLY = """
-import asyncio, os, sys
+import asyncio, os, sys, urllib.parse  # which pathlib imports late, when this user may no longer read it
 from stretto.store.sqlite import Store
 from stretto.types.errors import StoreError
 from stretto.types.enums import Durability
