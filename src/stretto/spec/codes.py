@@ -37,6 +37,8 @@ class SpecCode(StrEnum):
     """A key stands twice in one mapping."""
     KEY_TYPE = "spec.key_type"
     """A key that is not text."""
+    MERGE_KEY = "spec.merge_key"
+    """``<<``, by which YAML 1.1 merges mappings."""
     TOO_DEEP = "spec.too_deep"
     """Nested deeper than 100."""
     TOO_MANY_VALUES = "spec.too_many_values"

@@ -6,6 +6,7 @@ from stretto.spec.codes import SpecCode
 from stretto.spec.contract_model import SchemaSpec
 from stretto.spec.json_schema import check_json_schema
 from stretto.spec.nodes import MapNode, Node, ScalarNode, quote, to_json_object
+from stretto.spec.plain_schema import SCHEMA_KEY, ambiguous_word, is_json_schema, plain_schema_schema
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.report import Report
 from stretto.spec.shapes import wrong_type
@@ -13,10 +14,8 @@ from stretto.spec.shorthand import PATTERN, ShorthandError, or_null, read_type
 from stretto.spec.source import Located
 from stretto.spec.suggest import nearest
 from stretto.spec.texts import PROSE
+from stretto.types.errors import Problem
 from stretto.types.json import Json, JsonObject
-
-SCHEMA_KEY: Final = "schema"
-"""A mapping of nothing but this key holds plain JSON Schema."""
 
 FieldType = tuple[JsonObject, bool]
 """A schema, and whether the field may be missing."""
@@ -98,6 +97,9 @@ class SchemaShape:
             schema = json_schema_of(node, report)
             if schema is not None:
                 _check_says_something(schema, node, name, report)
+        elif isinstance(node, MapNode) and (word := ambiguous_word(node)):
+            report.add(_two_readings(node, name, word))
+            return None
         else:
             schema = FIELD_MAP.read(node, name, report)
         return SchemaSpec(schema=schema) if schema is not None and isinstance(node, MapNode) else None
@@ -119,13 +121,6 @@ def object_schema(fields: dict[str, FieldType]) -> JsonObject:
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def is_json_schema(node: MapNode) -> bool:
-    """It is under `schema`, or has what only a JSON Schema has: a key like `$ref`, or `properties`."""
-    only = node.get(SCHEMA_KEY) if len(node.entries) == 1 else None
-    marked = isinstance(only, MapNode) or isinstance(node.get("properties"), MapNode)
-    return marked or any(key.startswith("$") for key in node.entries)
-
-
 def is_long_form(node: MapNode) -> bool:
     """It is ``{type: ..., means: ...}`` rather than fields, one of which happens to be called ``type``.
 
@@ -144,17 +139,13 @@ def json_schema_of(node: MapNode, report: Report) -> JsonObject | None:
     return schema if check_json_schema(holder, schema, report) else None
 
 
-def plain_schema_schema() -> JsonObject:
-    """How the published schema says that plain JSON Schema may stand here."""
-    return {
-        "type": "object",
-        "description": "plain JSON Schema 2020-12",
-        "anyOf": [
-            {"required": [SCHEMA_KEY], "properties": {SCHEMA_KEY: {"type": "object"}}, "maxProperties": 1},
-            {"not": {"propertyNames": {"not": {"pattern": "^\\$"}}}},
-            {"required": ["properties"], "properties": {"properties": {"type": "object"}}},
-        ],
-    }
+def _two_readings(node: MapNode, name: str, word: str) -> Problem:
+    """Neither is guessed: the one would check something else than the other."""
+    return node.entries["type"].key.problem(
+        SpecCode.SCHEMA,
+        f"`{name}` with `type: {word}` may be plain JSON Schema, or fields of which one is called `type`",
+        expected=f"plain JSON Schema as `{name}: {{schema: {{...}}}}`, or the field as `type: {{type: {word}}}`",
+    )
 
 
 def _check_says_something(schema: JsonObject, node: MapNode, name: str, report: Report) -> None:

@@ -14,12 +14,19 @@ class Report:
 
     def __init__(self) -> None:
         self._found: dict[Problem, None] = {}  # a dict keeps order; an aliased value is read, and wrong, several times
+        self._keys: set[tuple[str, int, int]] = set()
+        """Where keys stand that are no text."""
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
     def add(self, problem: Problem) -> None:
-        """Keep a problem, unless the very same is already there."""
+        """Keep a problem, unless the very same is there, or its place is a key that was told to be no text."""
+        place = (problem.file, problem.line, problem.column)
+        if place in self._keys:
+            return
+        if problem.code == SpecCode.KEY_TYPE:
+            self._keys.add(place)
         self._found[problem] = None
 
     def fail(self, problem: Problem) -> NoReturn:

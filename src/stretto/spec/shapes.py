@@ -53,11 +53,13 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
 
     expected: str
     rules: tuple[Rule, ...] = ()
+    is_code: bool = False
+    """What is meant by ``True`` or ``0o17`` is then the value, however YAML spells it; elsewhere it is the spelling."""
 
     def read(self, node: Node, name: str, report: Report) -> Located[str] | None:
         if isinstance(node, ScalarNode) and isinstance(node.value, str) and node.value.strip():
             return self.check(Located(node.value, node.span), f"`{name}`", report)
-        written = node.text if isinstance(node, ScalarNode) and node.value is not None else ""
+        written = self._written(node)
         report.add(wrong_type(node, name, self.expected, f'{name}: "{self._mended(written)}"' if written else ""))
         return None
 
@@ -70,6 +72,11 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
                 report.add(text.span.problem(rule.code, message, expected=rule.expected, suggestion=mended))
                 return None
         return text
+
+    def _written(self, node: Node) -> str:
+        if not isinstance(node, ScalarNode) or node.value is None:
+            return ""
+        return msgspec.json.encode(node.value).decode() if self.is_code and node.text.strip() else node.text
 
     def _mended(self, text: str) -> str:
         for rule in self.rules:

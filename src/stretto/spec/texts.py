@@ -57,7 +57,7 @@ def _not_one_of(words: tuple[str, ...], message: str, expected: str) -> Rule:
     return Rule(pattern=f"^(?!(?:{'|'.join(words)})$)", message=message, expected=expected)
 
 
-EXPRESSION: Final = Text(expected="an expression: a path like input.query, or CEL, in quotes")
+EXPRESSION: Final = Text(expected="an expression: a path like input.query, or CEL, in quotes", is_code=True)
 
 CONTEXT_PATH: Final = Text(expected="a path like plan.steps")
 

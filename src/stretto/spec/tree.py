@@ -15,6 +15,9 @@ MAX_NODES: Final = 10_000
 MAX_DEPTH: Final = 100
 """Nesting; the deepest real file seen has 12. Everything that walks a tree may recurse because of it."""
 
+_MERGE: Final = "<<"
+_QUOTES: Final = ('"', "'")
+
 
 class _Open(msgspec.Struct):
     """A list or a mapping whose end has not come."""
@@ -115,6 +118,8 @@ class TreeBuilder:
 
     def _as_key(self, node: Node) -> ScalarNode:
         if isinstance(node, ScalarNode) and isinstance(node.value, str):
+            if node.text == _MERGE and not self._source.text.startswith(_QUOTES, node.span.start):
+                self._refuse_merge(node)
             return node
         text = node.text if isinstance(node, ScalarNode) else ""
         self._report.add(
@@ -126,6 +131,16 @@ class TreeBuilder:
             )
         )
         return ScalarNode(span=node.span, value=text, text=text)
+
+    def _refuse_merge(self, key: ScalarNode) -> NoReturn:
+        """At once: what else would be found of this mapping is what it was to get by merging."""
+        problem = key.span.problem(
+            SpecCode.MERGE_KEY,
+            "'<<' merges one mapping into another only in YAML 1.1, and merge keys are not read",
+            expected="every key in the mapping that it belongs to",
+            suggestion="write the keys out here; a whole value may be repeated: input_mapping: *name",
+        )
+        self._report.fail(problem)
 
     def _add_entry(self, parent: _Open, key: ScalarNode, node: Node) -> None:
         first = parent.entries.get(key.text)
