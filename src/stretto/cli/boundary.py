@@ -19,7 +19,7 @@ from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.streams import ResultLostError, silence_stdout, take_streams
 from stretto.cli.terminal import note, notes, print_json
 from stretto.spec.source import printable
-from stretto.types.errors import StrettoError
+from stretto.types.errors import ComponentError, StrettoError
 
 DEBUG_VARIABLE: Final = "STRETTO_DEBUG"
 """Environment variable that asks for tracebacks: of a bug, and of what a component raised."""
@@ -59,6 +59,11 @@ def execute(arguments: Sequence[str]) -> int:
         return _tell_lost(error)
     except Exception as error:  # noqa: BLE001  # the boundary: whatever is not ours is told as a bug
         leaf = _first_of(error)
+        if _stopped_the_loop(leaf):
+            leaf = ComponentError(
+                "a component stopped the event loop that it was run in, so what was going on was cut short; "
+                "look for loop.stop() in it, and let it return or raise instead"
+            )
         return _tell(leaf, as_json=as_json) if isinstance(leaf, StrettoError) else _tell_bug(error, as_json=as_json)
 
 
@@ -105,6 +110,11 @@ def _first_of(error: Exception) -> Exception:
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _stopped_the_loop(error: Exception) -> bool:
+    """Whether asyncio says so: nothing in stretto stops the loop, so somebody's component did."""
+    return isinstance(error, RuntimeError) and str(error) == "Event loop stopped before Future completed."
 
 
 def _tell(error: StrettoError, *, as_json: bool) -> int:

@@ -1,5 +1,8 @@
 """The outermost edge: what each kind of end looks like from outside."""
 
+import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,11 @@ from tests.unit.cli.conftest import Cli
 
 def test_version_is_one_line(cli: Cli) -> None:
     assert (cli("--version").code, cli("--version").out) == (0, f"stretto {__version__}\n")
+
+
+def test_the_module_can_be_run_as_the_command() -> None:
+    told = subprocess.run([sys.executable, "-m", "stretto", "--version"], capture_output=True, text=True, check=True)
+    assert told.stdout == f"stretto {__version__}\n"
 
 
 def test_without_a_verb_the_verbs_are_shown_and_the_usage_is_wrong(cli: Cli) -> None:
@@ -81,6 +89,22 @@ def test_a_bug_is_told_as_ours_without_a_traceback(
     assert "ZeroDivisionError: division by zero" in err
     assert "STRETTO_DEBUG=1" in err
     assert "Traceback" not in err
+
+
+def test_a_loop_that_a_component_stopped_is_no_bug_of_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def stop() -> None:
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(1)
+
+    with pytest.raises(RuntimeError) as caught:
+        asyncio.run(stop())
+    raising(monkeypatch, caught.value)
+    assert execute(["run", "x"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error: a component stopped the event loop that it was run in")
+    assert "bug in stretto" not in err
 
 
 def test_an_error_of_many_runs_at_once_is_told_as_itself(
