@@ -1,5 +1,7 @@
 """`stretto new`: the questions, the drawing, the files."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,30 @@ def test_a_folder_with_something_in_it_is_refused_and_left_alone(cli: Cli, folde
     assert told.code == 2
     assert "is there already and not empty" in told.err
     assert (folder / "desk" / "workflow.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("written", [0, 3, 5])
+def test_a_disk_that_gets_full_leaves_nothing_that_blocks_the_next_try(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, written: int, there: bool
+) -> None:
+    if there:
+        (folder / "desks" / "desk").mkdir(parents=True)
+    write_text, count = Path.write_text, iter(range(99))
+
+    def full(path: Path, text: str) -> int:
+        write_text(path, text[:10])
+        if next(count) >= written:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return write_text(path, text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        told = cli("new", "desks/desk", "--yes")
+    assert told.code == 2
+    assert "cannot be written: No space left on device; nothing was made" in told.err
+    assert (folder / "desks").exists() is there
+    assert cli("new", "desks/desk", "--yes").code == 0
 
 
 def test_boxes_stand_under_the_arrows_that_lead_to_them() -> None:

@@ -1,6 +1,9 @@
 """`stretto new`: from the four questions of a whiteboard to a workflow that runs."""
 
 import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -52,11 +55,12 @@ def new(
     _refuse_folder(folder)
     given = {"planner": planner, "systems": systems, "memory": memory, "measures": measures}
     board = read_answers(lambda question: _answer(question, given[question.name], ask=not yes))
-    _write(folder, board)
-    boxes = _boxes(folder)
-    kept = draw(boxes, UNICODE).plain
-    with (folder / "README.md").open("a") as readme:
-        readme.write(f"\n```text\n{kept}```\n")
+    with _all_or_nothing(folder):
+        write_scaffold(folder, board)
+        boxes = _boxes(folder)
+        kept = draw(boxes, UNICODE).plain
+        with (folder / "README.md").open("a") as readme:
+            readme.write(f"\n```text\n{kept}```\n")
     if as_json:
         print_json({"folder": str(folder), "files": list(FILES), "drawing": kept})
         return
@@ -90,12 +94,23 @@ def _answer(question: Question, given: str | None, *, ask: bool) -> str:
         raise UsageError("nobody answers; --yes takes the defaults") from None
 
 
-def _write(folder: Path, board: Whiteboard) -> None:
+@contextmanager
+def _all_or_nothing(folder: Path) -> Iterator[None]:
+    """Make the folder; whatever stops what is done inside, take away all that was made, so that it can be tried again.
+
+    Raises UsageError when the disk refuses.
+    """
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_scaffold(folder, board)
-    except OSError as error:
-        raise UsageError(f"{error.filename or folder} cannot be written: {error.strerror}") from error
+        yield
+    except BaseException as error:
+        for path in [made[-1]] if made else [*folder.iterdir()]:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+        if isinstance(error, OSError):
+            what = error.filename or folder
+            raise UsageError(f"{what} cannot be written: {error.strerror}; nothing was made") from error
+        raise
 
 
 def _boxes(folder: Path) -> list[Box]:
