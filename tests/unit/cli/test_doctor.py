@@ -70,6 +70,35 @@ def test_a_file_that_is_no_store_is_wrong_and_left_alone(cli: Cli, folder: Path,
     assert (folder / "other.db").read_bytes() == content
 
 
+@pytest.mark.parametrize("place", ["/dev/null", ".", "theirs.db"])
+def test_what_is_no_store_is_nowhere_called_well(cli: Cli, folder: Path, place: str) -> None:
+    with sqlite3.connect(folder / "theirs.db") as other:
+        other.execute("CREATE TABLE theirs (x)")
+    other.close()
+    told = cli("doctor", "--store", place, "--json")
+    found = [check for check in told.document["checks"] if check["name"] in ("store", "integrity", "content")]
+    assert told.code == 1
+    assert [(check["name"], check["state"]) for check in found] == [("store", "wrong")]
+    assert found[0]["remedy"]
+
+
+def test_a_damaged_page_is_told_without_the_headings_of_sqlite(cli: Cli, ran: Ran, folder: Path) -> None:
+    ran()
+    path = folder / ".stretto" / "runs.db"
+    with sqlite3.connect(path) as store:
+        page = store.execute("SELECT rootpage FROM sqlite_master WHERE name = 'runs_task'").fetchone()[0]
+        size = store.execute("PRAGMA page_size").fetchone()[0]
+    store.close()
+    content = bytearray(path.read_bytes())
+    cells = slice(size * (page - 1) + 3, size * (page - 1) + 5)  # how many cells the page has, sqlite.org/fileformat2
+    content[cells] = (99).to_bytes(2, "big")
+    path.write_bytes(content)
+    found = checks(cli)["integrity"]
+    assert found["state"] == "wrong"
+    assert found["text"].startswith(f"On tree page {page} ")
+    assert "***" not in found["text"]
+
+
 def test_a_truncated_store_is_told_as_damaged(cli: Cli, ran: Ran, folder: Path) -> None:
     ran()
     path = folder / ".stretto" / "runs.db"

@@ -19,18 +19,31 @@ _SHOWN: Final = 3
 """Ids in one finding; `stretto runs list` has them all."""
 
 
-def examine_store(path: Path, *, given: Path | None) -> Iterator[Finding]:
-    """Everything about one store; stops at the first thing that makes the rest unknowable."""
+def examine_store(path: Path, *, given: Path | None) -> Sequence[Finding]:
+    """Everything about one store, up to the first thing that makes the rest unknowable: then nothing is called well."""
     if not path.exists():
-        yield _no_store(path)
-        return
+        return [_no_store(path)]
+    if not path.is_file():
+        return [_no_file(path)]
+    findings: list[Finding] = []
     try:
-        yield from _file(path)
+        findings += _file(path)
         with Store(path) as store:
-            yield from _content(store, "" if given is None else f" --store {shlex.quote(str(given))}")
+            findings += _content(store, "" if given is None else f" --store {shlex.quote(str(given))}")
     except StoreError as error:
         what, _, remedy = str(error).partition("; ")
-        yield Finding(name="store", state=State.WRONG, text=what, remedy=remedy)
+        wrong = Finding(name="store", state=State.WRONG, text=what, remedy=remedy)
+        return [*(finding for finding in findings if finding.state is State.WRONG), wrong]
+    return findings
+
+
+def _no_file(path: Path) -> Finding:
+    return Finding(
+        name="store",
+        state=State.WRONG,
+        text=f"{path} is {'a folder' if path.is_dir() else 'no file'}, and a store is a file",
+        remedy="name the file with --store or $STRETTO_STORE",
+    )
 
 
 def _no_store(path: Path) -> Finding:
@@ -49,7 +62,7 @@ def _file(path: Path) -> Iterator[Finding]:
     connection = connect_reader(path)
     try:
         version = version_of(connection)
-        findings = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
+        findings = [_told(row[0]) for row in connection.execute("PRAGMA integrity_check(3)")]
     except sqlite3.Error as error:
         raise store_error(error, path) from error
     finally:
@@ -72,6 +85,11 @@ def _file(path: Path) -> Iterator[Finding]:
             text="the store may be read and not written to",
             remedy=f"give this user the right to write to {path} and its folder",
         )
+
+
+def _told(finding: str) -> str:
+    """What SQLite's check says, without its headings: ``*** in database main ***``."""
+    return "; ".join(line for line in finding.splitlines() if not line.startswith("***"))
 
 
 def _content(store: Store, flag: str) -> Iterator[Finding]:
