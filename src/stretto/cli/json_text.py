@@ -2,6 +2,7 @@
 twice in one object (RFC 8259 section 4), so it is refused."""
 
 import json
+from codecs import BOM_UTF8
 from typing import Final
 
 import orjson
@@ -16,6 +17,7 @@ _SHOWN_CHARS: Final = 60
 
 def parse_json(data: bytes, what: str, hint: str = "") -> Json:
     """The value of a JSON text; raises UsageError that says of `what` where it is none."""
+    data = data.removeprefix(BOM_UTF8)  # what some editors and shells begin a file with
     try:
         value: Json = orjson.loads(data)
     except orjson.JSONDecodeError as error:

@@ -43,8 +43,11 @@ def check_tasks(tasks: Sequence[Task], options: TrainOptions) -> None:
     """Raise UsageError unless the tasks are named apart and enough for an update."""
     names = [task.name for task in tasks]
     repeated = sorted({name for name in names if names.count(name) > 1})
-    if "" in names or repeated:
-        raise UsageError(f"tasks must have different names, none empty; repeated: {repeated}")
+    if "" in names:
+        place = names.index("") + 1
+        raise UsageError(f"the name of task {place} is empty; give it one, by which its runs are compared and listed")
+    if repeated:
+        raise UsageError(f"tasks must have different names; repeated: {repeated}")
     if len(tasks) < options.tasks_per_update:
         there = "is 1 task" if len(tasks) == 1 else f"are {len(tasks)} tasks"
         raise UsageError(

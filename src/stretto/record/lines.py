@@ -5,6 +5,7 @@ way is known; arrays stand as blobs in a folder beside. What was written reads b
 imported gives the same canonical lines.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
@@ -59,6 +60,8 @@ def import_lines(lines: Iterable[bytes], blobs_dir: Path, source: str) -> Iterat
     """
     blobs = BlobFolder(blobs_dir)
     for number, line in enumerate(lines, start=1):
+        if number == 1:
+            line = line.removeprefix(BOM_UTF8)  # noqa: PLW2901  # an editor or a shell put it there
         if not line.strip():
             continue
         place = f"{source}:{number}"

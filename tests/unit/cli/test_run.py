@@ -83,6 +83,11 @@ def test_input_comes_from_a_file_or_from_stdin(cli: Cli, folder: Path, monkeypat
         assert cli("run", "workflow.yaml", "--input", "-").document == {"booked": "OSLO"}
 
 
+def test_a_byte_order_mark_before_an_input_is_passed_over(cli: Cli, folder: Path) -> None:
+    (folder / "input.json").write_text(OSLO, encoding="utf-8-sig")
+    assert cli("run", "workflow.yaml", "--input", "@input.json").document == {"booked": "OSLO"}
+
+
 def test_another_store_is_named_in_what_to_type_next(cli: Cli, folder: Path) -> None:
     told = cli("run", "workflow.yaml", "--input", OSLO, "--store", "other place/runs.db")
     assert told.err.rstrip().endswith("--store 'other place/runs.db'")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from pathlib import Path
 
@@ -224,6 +225,21 @@ def test_export_and_import_carry_runs_to_another_store(cli: Cli, ran: Ran, folde
     assert "2 records known already" in cli("runs", "import", "out.jsonl", "--store", "other.db").out
     cli("runs", "export", "again.jsonl", "--store", "other.db")
     assert (folder / "again.jsonl").read_bytes() == (folder / "out.jsonl").read_bytes()
+
+
+def test_a_byte_order_mark_before_an_export_is_passed_over(cli: Cli, ran: Ran, folder: Path) -> None:
+    ran()
+    cli("runs", "export", "out.jsonl")
+    (folder / "out.jsonl").write_bytes(BOM_UTF8 + (folder / "out.jsonl").read_bytes())
+    assert cli("runs", "import", "out.jsonl", "--store", "other.db", "--json").document["runs"] == 1
+
+
+def test_an_export_does_not_go_to_stdout_and_says_why(cli: Cli, ran: Ran, folder: Path) -> None:
+    ran()
+    told = cli("runs", "export", "-")
+    assert (told.code, told.out) == (2, "")
+    assert "a file with a folder of arrays beside it, so it does not go to stdout" in told.err
+    assert not (folder / "-").exists()
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,12 @@ def test_an_unknown_reward_teaches_nothing_and_says_so(cli: Cli, desk: Path) -> 
     assert "reward_unknown: 24" in told.err
 
 
+def test_a_byte_order_mark_before_the_tasks_is_passed_over(cli: Cli, desk: Path) -> None:
+    tasks = desk / "tasks.jsonl"
+    tasks.write_text(tasks.read_text(), encoding="utf-8-sig")
+    assert cli(*FIRST, "--set", "updates=1").code == 0
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [

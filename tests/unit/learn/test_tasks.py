@@ -56,7 +56,7 @@ def test_seeds_are_json_integers_and_all_different() -> None:
         (TASKS[:1], "there is 1 task; give more tasks"),
         ([], "there are 0 tasks"),
         ([*TASKS, TASKS[0]], r"repeated: \['t0'\]"),
-        ([*TASKS, Task(name="", input={})], "none empty"),
+        ([*TASKS, Task(name="", input={})], f"the name of task {len(TASKS) + 1} is empty; give it one"),
     ],
 )
 def test_tasks_that_cannot_fill_an_update_are_refused(tasks: list[Task], message: str) -> None:

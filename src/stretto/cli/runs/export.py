@@ -42,6 +42,11 @@ def export_runs(
     filters = read_filters(
         workflow=workflow, status=status, task=task, split=split, purpose=purpose, tenant=tenant, since=since
     )
+    if str(file) == "-":
+        raise UsageError(
+            "an export is a file with a folder of arrays beside it, so it does not go to stdout; "
+            "name a FILE, and print that: stretto runs export runs.jsonl && cat runs.jsonl"
+        )
     if file.exists() and not force:
         raise UsageError(f"{file} is there already; --force writes over it")
     with opened(store) as kept:
