@@ -75,4 +75,5 @@ def _first_finding(path: Path) -> str:
             connection.close()
     except sqlite3.Error:
         return ""
-    return "" if finding == "ok" else finding.partition("\n")[0]
+    found = (line for line in finding.splitlines() if line != "ok" and not line.startswith("***"))  # but the heading
+    return next(found, "")
