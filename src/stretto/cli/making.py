@@ -7,7 +7,7 @@ from pathlib import Path
 from stretto.cli.exits import Exit
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.outcome import tell_cancelled, tell_run
-from stretto.cli.stopping import stopping_told
+from stretto.cli.stopping import run_async, stopping_told
 from stretto.cli.terminal import stdout_for_results_only, working
 from stretto.cli.underway import Underway
 from stretto.record.model import Run
@@ -48,7 +48,7 @@ def make_run(store: WatchedStore, file: Path, start: Start, *, given: Path | Non
         with stdout_for_results_only(), working(store.underway):
             workflow = load(file, store=store)
             store.underway.follow(workflow.plan)
-            made = asyncio.run(_made(workflow, start))
+            made = run_async(_made(workflow, start))
     except KeyboardInterrupt:
         return _interrupted(store, given=given, as_json=as_json)
     except (asyncio.CancelledError, SystemExit):

@@ -1,11 +1,12 @@
 """What is said while a first Ctrl-C is not enough: a component may clean up for long, or never listen."""
 
+import asyncio
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from stretto.cli.terminal import note
 
@@ -14,13 +15,26 @@ SILENCE_S: Final = 1.0
 
 TOLD: Final = "stopping: what was begun has not ended yet; a second Ctrl-C ends it at once"
 
+T = TypeVar("T")
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """`asyncio.run` around `stopping_told`. A loop that is broken off leaves the signal as it found it inside; here it
+    is what it was before the loop began."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        return asyncio.run(work)
+    finally:
+        if callable(before) and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
+
 
 @contextmanager
 def stopping_told() -> Iterator[None]:
     """Say once that it is being stopped, when a first Ctrl-C has not ended what is done here within 1 s.
 
-    To be entered inside the event loop, whose own way with Ctrl-C stays as it is. A thread speaks, since the component
-    may hold the loop.
+    To be entered inside the event loop of `run_async`, whose own way with Ctrl-C stays as it is. A thread speaks,
+    since the component may hold the loop.
     """
     before = signal.getsignal(signal.SIGINT)
     if not callable(before) or threading.current_thread() is not threading.main_thread():

@@ -1,6 +1,5 @@
 """`stretto train`: a policy made better by the workflow's own runs."""
 
-import asyncio
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
-from stretto.cli.stopping import stopping_told
+from stretto.cli.stopping import run_async, stopping_told
 from stretto.cli.task_file import hold_to_contract, read_tasks
 from stretto.cli.terminal import notes, print_json, results, show, stdout_for_results_only
 from stretto.cli.train_again import TrainCommand, nothing_left, refuse_begun, updates_made
@@ -79,7 +78,7 @@ def train(
             refuse_begun(place, command)
         training = _Training(workflow, policy, todo, place, chosen, concurrency)
         try:
-            result = asyncio.run(training.go(resume=resume))
+            result = run_async(training.go(resume=resume))
         except KeyboardInterrupt:
             result = None
     if result is None:

@@ -1,6 +1,5 @@
 """`stretto demo`: a real workflow serves customers, learns from its own runs, and serves them again."""
 
-import asyncio
 import shlex
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -24,6 +23,7 @@ from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.options import AsJson
+from stretto.cli.stopping import run_async
 from stretto.cli.terminal import note, notes, print_json, results, show, stdout_for_results_only
 from stretto.cli.timeline import legend, timeline
 from stretto.learn.evaluate import terms_of
@@ -66,7 +66,7 @@ def demo(
     try:
         with Store(path) as kept, stdout_for_results_only():
             course = Course(load(workflow, store=kept), example, size, training, Phases())
-            study = asyncio.run(course.go())
+            study = run_async(course.go())
     except KeyboardInterrupt:
         return tell_interrupted(f"stopped by Ctrl-C; what was run so far is in {path}", as_json=as_json)
     figures = fold(study.arms, example.METRICS, example.has_writes)
