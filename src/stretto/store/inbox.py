@@ -1,11 +1,12 @@
 """What waits for the writer, and when the writer wakes.
 
-    ASLEEP ──anything put──▶ NAPPING ──something awaited, or LAG_S old──▶ BUSY ──all taken──▶ NAPPING
+    ASLEEP ──anything put──▶ NAPPING ──something awaited, or 2 LAG_S old──▶ BUSY ──all taken──▶ NAPPING
        ▲                        │
        └──a nap without a stir──┘
 
-Awaited work wakes the writer at once. Work behind waits for the next that is awaited, or until it is LAG_S old: it
-costs its caller an append to a list. The queue is bounded in bytes; who runs ahead of the disk waits for it.
+Awaited work wakes the writer at once. Work behind waits for the next that is awaited, or until it is LAG_S old: then
+whoever brings more may do it (`overdue`), and otherwise the writer does, LAG_S later. The queue is bounded in bytes;
+who runs ahead of the disk waits for it.
 
 While the writer sleeps or naps, another thread may *borrow* its work: take what is queued and do it itself. The
 writer then waits until it is given back.
@@ -85,6 +86,15 @@ class Inbox(Generic[_Item]):
     def full(self) -> bool:
         """Whether the next work behind should be awaited instead."""
         return self.bytes > self._full_bytes
+
+    @property
+    def overdue(self) -> bool:
+        """Whether work behind has waited long enough for whoever comes by to do it.
+
+        Beside an event loop that never rests the writer's thread would wait for the interpreter at each statement, up
+        to 5 ms every time, and the loop would pay for each of its own turns as long as somebody waits.
+        """
+        return bool(self._queue) and time.monotonic() - self._since > LAG_S
 
     @property
     def idle(self) -> bool:
@@ -204,8 +214,8 @@ class Inbox(Generic[_Item]):
             return again_s if self.state is State.ASLEEP else self._due_s()
 
     def _due_s(self) -> float:
-        """Seconds until work behind has waited long enough."""
-        return self._since + LAG_S - time.monotonic() if self._queue else LAG_S
+        """Seconds until work behind has waited so long that nobody but the writer will do it."""
+        return self._since + 2 * LAG_S - time.monotonic() if self._queue else LAG_S
 
     def _listen(self, timeout_s: float | None) -> None:
         """Wait for the bell, or until the time is over."""

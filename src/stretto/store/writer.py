@@ -78,10 +78,12 @@ class Writer:
     def post(self, write: Write) -> None:
         """Write behind. Blocks the thread while the queue is full, so that memory stays bounded."""
         self._put(write, awaited=False)
+        if self.inbox.overdue:
+            self._commit_here()
 
     async def submit(self, write: Write) -> None:
         """Write, and return when it is committed; raises StoreError when it cannot be."""
-        if self._leases <= 1 and time.monotonic() > self._crowded_until and self._commit_here(write):
+        if self._leases <= 1 and time.monotonic() > self._crowded_until and self._commit_here([write]):
             return
         write.waiter = asyncio.get_running_loop().create_future()
         self._put(write, awaited=True)
@@ -120,8 +122,8 @@ class Writer:
                 thread.start()
                 self._thread = thread
 
-    def _commit_here(self, write: Write) -> bool:
-        """Commit in the caller's thread what is queued and this; False when the writer has to do it.
+    def _commit_here(self, awaited: Sequence[Write] = ()) -> bool:
+        """Commit in the caller's thread what is queued and what it waits for; False when the writer has to do it.
 
         One run at a time would wait for two changes of threads at each commit, which cost more than the commit
         (100 µs against 45, measured). Many at once are committed together by the writer, and lose nothing. It never
@@ -135,7 +137,7 @@ class Writer:
             return False
         done = False
         try:
-            done = self._commit_at_once([*(item for item in batch if isinstance(item, Write)), write])
+            done = self._commit_at_once([*(item for item in batch if isinstance(item, Write)), *awaited])
         finally:
             self.inbox.give_back([] if done else batch)
         if transactions.is_checkpoint_due:

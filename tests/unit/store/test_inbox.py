@@ -117,6 +117,20 @@ def test_work_that_is_borrowed_is_not_taken_until_it_is_given_back() -> None:
     assert taken == ["a", "b"]
 
 
+def test_work_behind_is_overdue_after_a_lag_and_no_more_once_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    inbox: Inbox[Item] = Inbox()
+    seen = [inbox.overdue]
+    monkeypatch.setattr("stretto.store.inbox.LAG_S", 60.0)
+    inbox.put(Item("a"), awaited=False)
+    seen.append(inbox.overdue)
+    monkeypatch.setattr("stretto.store.inbox.LAG_S", 0.0)
+    seen.append(inbox.overdue)
+    inbox.borrow()
+    inbox.give_back([])
+    seen.append(inbox.overdue)
+    assert seen == [False, False, True, False]
+
+
 def test_nothing_is_borrowed_while_something_awaited_is_queued() -> None:
     inbox: Inbox[Item] = Inbox()
     inbox.put(Item("a"), awaited=True)
