@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run` around `stopping_told`. A loop that is broken off leaves the signal as it found it inside; here it
-    is what it was before the loop began."""
+    """`asyncio.run` that leaves Ctrl-C as it was before the loop began: one that is broken off inside `stopping_told`
+    leaves its own way with it behind."""
     before = signal.getsignal(signal.SIGINT)
     try:
         return asyncio.run(work)

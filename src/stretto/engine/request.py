@@ -7,7 +7,7 @@ from math import isfinite
 import msgspec
 
 from stretto.record.model import Run, decoded
-from stretto.types.arguments import check_text, check_whole, wrong
+from stretto.types.arguments import INT64_MAX, INT64_MIN, check_text, check_whole, wrong
 from stretto.types.budget import BudgetSpec
 from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
@@ -125,4 +125,4 @@ def _is_amount(value: object) -> bool:
 
 
 def _is_seed(seed: object) -> bool:
-    return isinstance(seed, int) and not isinstance(seed, bool) and -(2**63) <= seed < 2**63
+    return isinstance(seed, int) and not isinstance(seed, bool) and INT64_MIN <= seed <= INT64_MAX

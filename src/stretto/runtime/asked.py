@@ -1,6 +1,6 @@
 """What a program asks of a workflow, judged before anything is opened or run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import cast
 
 from stretto.components.python.decorator import component_of
@@ -8,7 +8,7 @@ from stretto.engine.admission import Admitted, admit
 from stretto.engine.request import RunRequest
 from stretto.plan.model import Plan
 from stretto.record.model import Run
-from stretto.types.arguments import check_flag, check_text, check_whole, wrong
+from stretto.types.arguments import as_tuple, check_flag, check_text, check_whole, wrong
 from stretto.types.card import Card
 from stretto.types.errors import InputError, UsageError
 from stretto.types.protocols import Component
@@ -36,9 +36,8 @@ def admit_each(plan: Plan, requests: object) -> list[Admitted]:
     Raises UsageError for what is no collection of them, UsageError or InputError for the first that the engine would
     refuse, with its place.
     """
-    if isinstance(requests, str | bytes | Mapping) or not isinstance(requests, Iterable):
-        raise wrong("requests", requests, "a list, each an input (a mapping) or a stretto.RunRequest")
-    return [_admit(plan, index, _as_request(index, each)) for index, each in enumerate(requests)]
+    given = as_tuple("requests", requests, "a list, each an input (a mapping) or a stretto.RunRequest")
+    return [_admit(plan, index, _as_request(index, each)) for index, each in enumerate(given)]
 
 
 def _as_request(index: int, given: object) -> RunRequest:

@@ -6,7 +6,7 @@ up to 5 ms to get it back: row by row (`executemany`), a hundred runs at once wo
 
 import sqlite3
 from asyncio import Future
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from stretto.store.rows import Row
@@ -125,23 +125,19 @@ class _Insert:
 
     def run(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
         """Execute it over all rows; returns how many were inserted or changed."""
-        changed = at = 0
-        while at < len(rows):
-            size = min(self._most, 1 << (len(rows) - at).bit_length() - 1)
-            values = [value for row in rows[at : at + size] for value in row]
-            changed += connection.execute(self._by_size[size], values).rowcount
-            at += size
-        return changed
+        return sum([cursor.rowcount for cursor in self._executed(connection, rows)])
 
     def count(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
         """Execute it as a query that answers one number; returns the sum."""
-        total = at = 0
+        return sum([cursor.fetchone()[0] for cursor in self._executed(connection, rows)])
+
+    def _executed(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> Iterator[sqlite3.Cursor]:
+        at = 0
         while at < len(rows):
             size = min(self._most, 1 << (len(rows) - at).bit_length() - 1)
             values = [value for row in rows[at : at + size] for value in row]
-            total += connection.execute(self._by_size[size], values).fetchone()[0]
+            yield connection.execute(self._by_size[size], values)
             at += size
-        return total
 
 
 _OPEN: Final = _Insert("INSERT INTO runs VALUES", 16)

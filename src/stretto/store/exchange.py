@@ -17,6 +17,7 @@ from stretto.record.model import Annotation, EffectRecord, Run
 from stretto.store.batch import Write, apply
 from stretto.store.importable import check_all
 from stretto.store.reader import Reader
+from stretto.store.reading import has_run
 from stretto.store.rows import run_row, step_rows
 from stretto.store.settle import insert_annotation, write_effect
 from stretto.store.writer import Writer
@@ -140,7 +141,7 @@ def insert_records(
 
 
 def _insert_run(connection: sqlite3.Connection, run: Run, imported: Imported) -> bool:
-    if connection.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone() is not None:
+    if has_run(connection, run.id):
         imported.already_here += 1
         return False
     write = Write(run.id, run.tenant, 0)

@@ -10,7 +10,7 @@ from stretto.record.canonical import canonical
 from stretto.record.codec import encode_run
 from stretto.record.lines import Record
 from stretto.record.model import Annotation, EffectRecord, Run
-from stretto.store.reading import load_run
+from stretto.store.reading import has_run, load_run
 from stretto.types.arguments import INT64_MAX, INT64_MIN
 from stretto.types.errors import UsageError
 from stretto.types.ids import Digest, digest_of
@@ -49,9 +49,7 @@ def _check_run(connection: sqlite3.Connection, place: str, run: Run, runs: dict[
 def _check_named(
     connection: sqlite3.Connection, place: str, record: EffectRecord | Annotation, runs: dict[str, Digest]
 ) -> None:
-    if record.run_id in runs:
-        return
-    if connection.execute("SELECT 1 FROM runs WHERE id = ?", (record.run_id,)).fetchone() is None:
+    if record.run_id not in runs and not has_run(connection, record.run_id):
         raise UsageError(
             f"{place}: it names run {record.run_id}, which is neither in the store nor before it in the file"
         )

@@ -113,6 +113,11 @@ def resolve(connection: sqlite3.Connection, run_id: str) -> RunId:
     return RunId(found[0])
 
 
+def has_run(connection: sqlite3.Connection, run_id: str) -> bool:
+    """Whether there is a run of this id, sealed or not."""
+    return connection.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone() is not None
+
+
 def load_run(connection: sqlite3.Connection, run_id: str) -> Run | None:
     """A run with its steps."""
     row = connection.execute("SELECT id, tenant, doc, spilled FROM runs WHERE id = ?", (run_id,)).fetchone()

@@ -16,7 +16,7 @@ from stretto.record.model import Annotation, EffectRecord
 from stretto.store.batch import Write, apply
 from stretto.store.claim import is_executing
 from stretto.store.owner import described
-from stretto.store.reading import load_effects
+from stretto.store.reading import has_run, load_effects
 from stretto.store.rows import effect_row
 from stretto.types.errors import StoreError, UsageError
 from stretto.types.ids import StepPath
@@ -29,7 +29,7 @@ SETTLED: Final = "effect.settled"
 def annotate(connection: sqlite3.Connection, annotations: Sequence[Annotation]) -> None:
     """Append annotations; refuses one of a run that is not here."""
     for annotation in annotations:
-        if connection.execute("SELECT 1 FROM runs WHERE id = ?", (annotation.run_id,)).fetchone() is None:
+        if not has_run(connection, annotation.run_id):
             raise UsageError(f"run {annotation.run_id} is not in the store, so it cannot be annotated")
         insert_annotation(connection, annotation)
 

@@ -65,10 +65,12 @@ def as_path(what: str, value: object) -> Path:
     return Path(value)
 
 
-def as_tuple(what: str, value: object) -> tuple[Any, ...]:  # Any: whoever asked knows what is in it, or looks
+def as_tuple(
+    what: str, value: object, expected: str = "a list"
+) -> tuple[Any, ...]:  # Any: whoever asked knows what is in it, or looks
     """A list's items; raises UsageError for one text, which Python would take for its characters, and for no list."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise wrong(what, value, "a list")
+        raise wrong(what, value, expected)
     return tuple(value)
 
 
