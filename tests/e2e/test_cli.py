@@ -204,8 +204,18 @@ def test_a_run_whose_store_was_deleted_meanwhile_does_not_pass_for_kept(folder: 
     shutil.rmtree(folder / ".stretto")
     _, err = process.communicate(timeout=30)
     assert process.returncode == 1
-    assert "runs.db was deleted or " in err  # replaced, as the store finds; moved, as the command does
+    assert "runs.db was deleted or replaced while it was in use" in err
     assert "kept in" not in err
+
+
+def test_a_run_too_short_for_the_store_to_look_does_not_pass_for_kept_either(folder: Path) -> None:
+    (folder / "components.py").write_text(
+        COMPONENTS.replace('print("from the component")', '__import__("shutil").rmtree(".stretto")')
+    )
+    done = stretto(folder, "run", "noisy.yaml", "--input", INPUT)
+    assert done.returncode == 1
+    assert "runs.db was deleted or moved while run" in done.stderr
+    assert "kept in" not in done.stderr
 
 
 def test_a_component_that_changes_the_working_folder_leaves_the_run_where_it_is_kept(folder: Path) -> None:
