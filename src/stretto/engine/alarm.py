@@ -7,10 +7,15 @@ tasks, armed for the earliest deadline; when it fires early it is armed again fo
 import asyncio
 import math
 import sys
+from collections.abc import Iterator
+from traceback import walk_tb
+from types import CodeType, FrameType
 from typing import Final
 
 GRACE_S: Final = 1.0
 """What a cancelled component gets for cleaning up before it is cancelled again and abandoned."""
+
+_GROUPS_END: Final = asyncio.TaskGroup.__aexit__.__code__
 
 
 class Watch:
@@ -52,8 +57,6 @@ class Watch:
         for alarm in tuple(self.waiting):
             if alarm.deadline is not None:
                 if alarm.deadline <= now:
-                    if not alarm.rang:
-                        alarm.settle()
                     alarm.rang += 1
                     alarm.task.cancel()
                     alarm.deadline = now + GRACE_S
@@ -97,15 +100,21 @@ class Alarm:
         self.rang = 0
         return not self.is_task_cancelled
 
-    def settle(self) -> None:
-        """Take back what was asked of the task by others: what it waited for went on, or has ended by itself.
+    def take_back_for_groups(self, cancellation: asyncio.CancelledError) -> None:
+        """Take back what task groups left standing when they ended their own wait with this cancellation.
 
-        Before Python 3.13 an `asyncio.TaskGroup` in which a task failed leaves the cancellation standing with which it
-        ended its own wait, and nothing tells that from one that was answered over.
+        Before Python 3.13 an `asyncio.TaskGroup` that waits at its end cancels its task for the first that fails in
+        it, and forgets to take that back (python/cpython#116720). Its own mark tells that from whoever else
+        cancelled the task meanwhile; a group that was left by an exception (`et`) cancels its task no more, and has
+        taken back what it did before.
         """
         if sys.version_info < (3, 13):
-            while self.cancellations > self.rang:
-                self.task.uncancel()
+            for frame in _passed(cancellation, _GROUPS_END):
+                group = frame.f_locals["self"]
+                if group._parent_cancel_requested and frame.f_locals["et"] is None:  # noqa: SLF001  # these versions change no more
+                    group._parent_cancel_requested = False  # noqa: SLF001  # nor does it read that again
+                    if self.cancellations > self.rang:
+                        self.task.uncancel()
 
     @property
     def cancellations(self) -> int:
@@ -116,3 +125,10 @@ class Alarm:
     def is_task_cancelled(self) -> bool:
         """Whether anybody but this alarm asked the task to stop. A CancelledError without that is the component's."""
         return self.task.cancelling() > self._base + self.rang
+
+
+def _passed(error: BaseException, code: CodeType) -> Iterator[FrameType]:
+    """The calls of one function that an exception came to or through."""
+    for frame, _ in walk_tb(error.__traceback__):
+        if frame.f_code is code:
+            yield frame

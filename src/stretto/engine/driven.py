@@ -23,7 +23,6 @@ def driven(coroutine: Coroutine[Any, Any, T], alarm: Alarm) -> Generator[Any, An
     it waits for. The alarm is armed before it first waits: what never does needs no timer.
     """
     standing = 0
-    was_told = False
     try:
         waiting = coroutine.send(None)
         alarm.arm()
@@ -35,21 +34,15 @@ def driven(coroutine: Coroutine[Any, Any, T], alarm: Alarm) -> Generator[Any, An
                     with suppress(RuntimeError):  # it ignores GeneratorExit too: nothing more can be done
                         coroutine.close()
                     raise
-                was_told = True
-                waiting = coroutine.throw(cancellation)
+                try:
+                    waiting = coroutine.throw(cancellation)
+                finally:
+                    alarm.take_back_for_groups(cancellation)
                 standing = alarm.cancellations
             except BaseException as error:  # noqa: BLE001  # not handled here: handed to the component
                 waiting = coroutine.throw(error)
             else:
                 waiting = coroutine.send(None)
     except StopIteration as done:
-        if was_told:
-            alarm.settle()
         value: T = done.value
         return value
-    except (CancelledError, GeneratorExit):
-        raise
-    except BaseException:
-        if was_told:
-            alarm.settle()
-        raise

@@ -1,15 +1,15 @@
 """Blocks: the order in which steps are called.
 
-A linear block runs in its caller's task. Any other block runs one *lane* (task) a branch: a finished step goes on
-with the first step that it made ready and opens lanes for the others, so no step waits for a barrier that the data
-flow does not ask for.
+A linear block runs in its caller's task. Any other block runs one *lane* (task) a branch, beside its caller's: a
+finished step goes on with the first step that it made ready and opens lanes for the others, so no step waits for a
+barrier that the data flow does not ask for.
 """
 
 import asyncio
 from typing import assert_never
 
 from stretto.engine.call import StepCall
-from stretto.engine.lanes import first_failure, stopped_itself
+from stretto.engine.lanes import Lanes, stopped_itself
 from stretto.engine.loops import run_loop
 from stretto.engine.maps import run_map
 from stretto.engine.place import Place
@@ -18,7 +18,6 @@ from stretto.engine.sub import run_sub
 from stretto.engine.taint import Taint, marks
 from stretto.plan.model import AnyOp, Block, CallOp, Frame, LoopOp, MapOp, Op, SubOp
 from stretto.record.model import decoded
-from stretto.types.budget import Budget
 from stretto.types.enums import RunStatus, StepStatus
 from stretto.types.errors import ContractError, ExpressionError
 from stretto.types.ids import StepPath
@@ -35,57 +34,40 @@ async def run_block(
         for op in block.ops:
             await _run_op(state, op, frame, prefix, lane, taint)
         return
-    first, *others = (index for index, count in enumerate(block.indegree) if count == 0)
-    try:
-        async with asyncio.TaskGroup() as group:
-            running = _GraphRun(state, block, frame, prefix, group, taint)
-            for other in others:
-                running.open_lane(other, lane.budget)
-            await running.work(first, lane)
-    except BaseExceptionGroup as failures:
-        lane.alarm.settle()
-        raise first_failure(failures) from failures
-    if running.stopped_at:
-        raise stopped_itself(running.stopped_at)
+    lanes = Lanes(state.watch, lane.budget)
+    running = _GraphRun(state, block, frame, prefix, lanes, taint)
+    for index, count in enumerate(block.indegree):
+        if count == 0:
+            lanes.open(running.work, index)
+    await lanes.end(lane.alarm)
 
 
 class _GraphRun:
     """One block under way whose steps are not in a line: how many others each still waits for."""
 
-    __slots__ = ("_block", "_frame", "_group", "_prefix", "_state", "_taint", "_waiting", "stopped_at")
+    __slots__ = ("_block", "_frame", "_lanes", "_prefix", "_state", "_taint", "_waiting")
 
     def __init__(
-        self,
-        state: RunState,
-        block: Block,
-        frame: Frame,
-        prefix: str,
-        group: asyncio.TaskGroup,
-        taint: Taint | None,
+        self, state: RunState, block: Block, frame: Frame, prefix: str, lanes: Lanes, taint: Taint | None
     ) -> None:
         self._state = state
         self._block = block
         self._frame = frame
         self._prefix = prefix
-        self._group = group
+        self._lanes = lanes
         self._taint = taint
         self._waiting = list(block.indegree)
-        self.stopped_at: StepPath | None = None
-        """The step in which a lane was cancelled, by the group or by itself."""
 
-    def open_lane(self, index: int, budget: Budget) -> None:
-        """Begin with a step in a task of its own."""
-        self._group.create_task(self._work_in_own_lane(index, budget))
-
-    async def work(self, index: int, lane: Lane) -> None:
-        """Run a step, then what it made ready: the first here, the others in lanes of their own."""
+    async def work(self, lane: Lane, index: int) -> None:
+        """Run a step, then what it made ready: the first in this lane, the others in lanes of their own."""
         while True:
             op = self._block.ops[index]
             try:
                 await _run_op(self._state, op, self._frame, self._prefix, lane, self._taint)
-            except asyncio.CancelledError:
-                self.stopped_at = StepPath(self._prefix + op.name)
-                raise
+            except asyncio.CancelledError as error:
+                if self._lanes.is_stopping:
+                    raise
+                raise stopped_itself(StepPath(self._prefix + op.name)) from error
             ready = []
             for child in self._block.children[index]:
                 self._waiting[child] -= 1
@@ -94,11 +76,8 @@ class _GraphRun:
             if not ready:
                 return
             for other in ready[1:]:
-                self.open_lane(other, lane.budget)
+                self._lanes.open(self.work, other)
             index = ready[0]
-
-    async def _work_in_own_lane(self, index: int, budget: Budget) -> None:
-        await self.work(index, Lane(self._state.watch.alarm(), budget))
 
 
 async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: Lane, taint: Taint | None) -> None:

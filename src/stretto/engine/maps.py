@@ -2,12 +2,11 @@
 
 import asyncio
 
-from stretto.engine.lanes import RunBlock, first_failure, stopped_itself
+from stretto.engine.lanes import Lanes, RunBlock, stopped_itself
 from stretto.engine.place import Place
 from stretto.engine.state import Lane, StepFailed
 from stretto.engine.taint import Taint, marks
 from stretto.plan.model import MapOp
-from stretto.types.budget import Budget
 from stretto.types.enums import RunStatus, StepStatus
 from stretto.types.errors import ContractError
 from stretto.types.ids import StepPath
@@ -23,15 +22,10 @@ async def run_map(place: Place, op: MapOp, run_block: RunBlock) -> None:
     if op.max_parallel == 1 or len(items) <= 1:
         await mapped.work(place.lane)
     else:
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(op.max_parallel, len(items))):
-                    group.create_task(mapped.work_in_own_lane(place.lane.budget))
-        except BaseExceptionGroup as failures:
-            place.lane.alarm.settle()
-            raise first_failure(failures) from failures
-        if mapped.stopped_at:
-            raise stopped_itself(mapped.stopped_at)
+        lanes = Lanes(place.state.watch, place.lane.budget)
+        for _ in range(min(op.max_parallel, len(items))):
+            lanes.open(mapped.work, lanes)
+        await lanes.end(place.lane.alarm)
     place.frame[op.slot] = {"items": mapped.results}
     record = place.record(StepStatus.OK, started, {"items": mapped.results})
     if mapped.failed:
@@ -65,7 +59,6 @@ class _MapRun:
         "failed",
         "is_marked",
         "results",
-        "stopped_at",
     )
 
     def __init__(self, place: Place, op: MapOp, items: list[Json], taint: Taint | None, run_block: RunBlock) -> None:
@@ -79,15 +72,9 @@ class _MapRun:
         self.failed: dict[int, StepFailed] = {}
         self.is_marked = marks(taint, ())
         """Whether an item's result stands downstream of a substitute, or how many items there are."""
-        self.stopped_at: StepPath | None = None
-        """The item in which a lane was cancelled, by the group or by itself."""
 
-    async def work_in_own_lane(self, budget: Budget) -> None:
-        """Work as a task of its own."""
-        await self.work(Lane(self._place.state.watch.alarm(), budget))
-
-    async def work(self, lane: Lane) -> None:
-        """Take items one after the other until none is left."""
+    async def work(self, lane: Lane, beside: Lanes | None = None) -> None:
+        """Take items one after the other until none is left, alone or beside other lanes."""
         op, place = self._op, self._place
         tail = "/" if op.body.ops[0].name else ""  # a map over one component has no name below its own
         for index in self._todo:
@@ -98,9 +85,10 @@ class _MapRun:
             path = f"{place.path}[{index}]"
             try:
                 await self._run_block(place.state, op.body, own, path + tail, lane, taint)
-            except asyncio.CancelledError:
-                self.stopped_at = StepPath(path)
-                raise
+            except asyncio.CancelledError as error:
+                if beside is None or beside.is_stopping:
+                    raise
+                raise stopped_itself(StepPath(path)) from error
             except StepFailed as failure:
                 if not op.null_on_error or failure.status is not RunStatus.FAILED:
                     raise

@@ -1,7 +1,8 @@
 """Awaiting a component without a task of its own."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -77,6 +78,73 @@ def test_a_cancellation_that_it_takes_back_counts_no_more() -> None:
         return missed
 
     assert run_virtual(drive(poll())) == 4
+
+
+async def fail() -> None:
+    raise KeyError("inner")
+
+
+@asynccontextmanager
+async def wrapped_group() -> AsyncIterator[asyncio.TaskGroup]:
+    async with asyncio.TaskGroup() as group:
+        yield group
+
+
+@pytest.mark.parametrize("group_of", [asyncio.TaskGroup, wrapped_group])
+def test_nor_does_one_with_which_a_task_group_ended_its_own_wait(
+    group_of: Callable[[], AbstractAsyncContextManager[asyncio.TaskGroup]],
+) -> None:
+    async def gather() -> int:
+        failed = 0
+        for _ in range(3):
+            try:
+                async with asyncio.timeout(1):
+                    try:
+                        async with group_of() as group:
+                            group.create_task(fail())
+                            group.create_task(asyncio.sleep(100))
+                    except* KeyError:
+                        await asyncio.sleep(100)
+            except TimeoutError:
+                failed += 1
+        return failed
+
+    async def main() -> tuple[object, int]:
+        task = asyncio.current_task()
+        assert task is not None
+        return await drive(gather()), task.cancelling()
+
+    assert run_virtual(main()) == (3, 0)
+
+
+@pytest.mark.parametrize("group_of", [asyncio.TaskGroup, wrapped_group])
+@pytest.mark.parametrize("fails_first", [False, True])
+def test_one_from_outside_counts_though_a_task_group_took_it(
+    group_of: Callable[[], AbstractAsyncContextManager[asyncio.TaskGroup]], fails_first: bool
+) -> None:
+    async def linger() -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            await asyncio.sleep(0.5)
+
+    async def gather() -> int:
+        with suppress(asyncio.CancelledError, BaseExceptionGroup):
+            async with group_of() as group:
+                group.create_task(linger())
+                if fails_first:
+                    group.create_task(fail())
+        return 7
+
+    async def main() -> int:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().call_later(0.3, task.cancel)
+        with suppress(asyncio.CancelledError):  # from 3.13 on it is the second while the group's own stands
+            assert await drive(gather()) == 7
+        return task.cancelling()
+
+    assert run_virtual(main()) > 0
 
 
 def test_tasks_inside_it_may_be_cancelled_as_often_as_it_likes() -> None:

@@ -2,7 +2,8 @@
 
 import asyncio
 import dataclasses
-import sys
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -10,14 +11,14 @@ import pytest
 
 from stretto.engine.engine import Engine
 from stretto.engine.request import RunRequest
-from stretto.plan.model import Carry, Fallback, LoopOp, Retry, SubOp
-from stretto.record.model import decoded
+from stretto.plan.model import AnyOp, Block, Carry, Fallback, LoopOp, Retry, SubOp
+from stretto.record.model import Run, decoded
 from stretto.testing import run_virtual
 from stretto.types.enums import Reason, RunStatus, StepStatus
 from stretto.types.errors import Code, ComponentError, ReplayError
 from stretto.types.learning import Reward
 from stretto.types.messages import Request, Response, Usage
-from tests.unit.engine.books import LOST, WRITE, Book, execute, killed, resume, settled, stepping
+from tests.unit.engine.books import LOST, WRITE, Answer, Book, execute, killed, resume, settled, stepping
 from tests.unit.engine.plans import (
     Ledger,
     Probe,
@@ -106,6 +107,64 @@ class TestRecord:
         assert result.usage == Usage(input_tokens=6, output_tokens=8, cost=1.0)
 
 
+def answering_over_cancellation(answer: object) -> Answer:
+    async def stay(_request: Request) -> object:
+        try:
+            await asyncio.sleep(100)
+        except asyncio.CancelledError:
+            if isinstance(answer, Exception):
+                raise answer from None
+        return answer
+
+    return stay
+
+
+async def failing_soon() -> None:
+    await asyncio.sleep(0.1)
+    raise ValueError("no")
+
+
+def cancelled_after_1_s(body: Block, value: dict[str, Any] | None = None) -> Run:
+    """The sealed run of a body, cancelled when it has been under way for a second."""
+    ledger = Ledger()
+
+    async def main() -> None:
+        task = asyncio.ensure_future(Engine(ledger).run(plan(body), RunRequest(input=value or {})))
+        await asyncio.sleep(1.0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run_virtual(main())
+    (sealed,) = ledger.runs
+    return sealed
+
+
+def branches(stay: Probe, last: Probe) -> SubOp:
+    """Two branches with a step after each, where one waits as long."""
+    ops = [call(stay, S + 1), call(last, S + 2), call(sleeping("beside", 100.0), S + 3), call(last, S + 4)]
+    return SubOp(name="sub", slot=S + 9, plan=plan(graph([*ops], [(0, 1), (2, 3)])), inputs=())
+
+
+SHAPES: dict[str, Callable[[Probe, Probe], AnyOp]] = {
+    "step": lambda stay, _last: call(stay, S + 3),
+    "step tried again": lambda stay, _last: call(stay, S + 3, retry=Retry(3, codes=frozenset(Code))),
+    "step with a fallback": lambda stay, last: call(stay, S + 3, fallback=Fallback(op=call(last, S + 4))),
+    "fallback": lambda stay, _last: call(failing("bad", LOST), S + 3, fallback=Fallback(op=call(stay, S + 4))),
+    "branches": branches,
+    "map": lambda stay, _last: each(call(stay, S + 3), max_parallel=1, null_on_error=True),
+    "map side by side": lambda stay, _last: each(call(stay, S + 3), max_parallel=2, null_on_error=True),
+    "loop": lambda stay, last: LoopOp(
+        name="loop", slot=S, body=linear(call(stay, S + 3), call(last, S + 4)), carries=(), round_slot=S + 2,
+        until=None, until_source="", max_rounds=2, results=(("stay", S + 3),),
+    ),
+    "sub-workflow": lambda stay, last: SubOp(
+        name="sub", slot=S, plan=plan(linear(call(stay, S), call(last, S + 1))), inputs=()
+    ),
+}  # fmt: skip
+"""Steps that hold one that stays, by what they are."""
+
+
 class TestCancellation:
     def test_cancelling_the_run_reaches_the_component_and_seals_the_record(self) -> None:
         ledger = Ledger()
@@ -134,14 +193,10 @@ class TestCancellation:
         assert step(ledger.runs[0], "wait").reason is Reason.CANCELLED
 
     def test_a_task_group_that_failed_inside_a_step_cancels_no_later_step(self) -> None:
-        async def fail() -> None:
-            await asyncio.sleep(0.1)
-            raise ValueError("no")
-
         async def grouped(_request: Request) -> object:
             try:
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(fail())
+                    group.create_task(failing_soon())
             except* ValueError:
                 pass
             return {}
@@ -151,13 +206,10 @@ class TestCancellation:
         assert (result.status, result.reason) == (RunStatus.DEGRADED, Reason.TIMEOUT)
 
     def test_a_time_out_after_a_task_group_failed_in_the_same_call_is_a_time_out(self) -> None:
-        async def fail() -> None:
-            raise ValueError("no")
-
         async def grouped(_request: Request) -> object:
             try:
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(fail())
+                    group.create_task(failing_soon())
             except* ValueError:
                 await asyncio.sleep(100)
             return {}
@@ -181,33 +233,51 @@ class TestCancellation:
         assert result.status is RunStatus.DEGRADED
         assert [record.path for record in result.steps if record.status is StepStatus.FALLBACK] == ["each", "slow"]
 
-    @pytest.mark.skipif(sys.version_info < (3, 13), reason="a task group that failed leaves its task cancelled")
     @pytest.mark.parametrize("answer", [{"x": 1}, ValueError("in cleaning up"), ComponentError("no", Code.ABORTED)])
-    def test_after_a_cancellation_nothing_more_is_begun_whatever_the_component_says(self, answer: object) -> None:
-        ledger = Ledger()
-        last, card = returning("last", {}), returning("card", {})
+    @pytest.mark.parametrize("shape", SHAPES)
+    def test_after_a_cancellation_nothing_more_is_begun_whatever_the_component_says(
+        self, shape: str, answer: object
+    ) -> None:
+        stay, last = Probe("stay", answering_over_cancellation(answer)), returning("last", {})
+        sealed = cancelled_after_1_s(linear(SHAPES[shape](stay, last), call(last, S)), {"items": [1, 2, 3, 4]})
+        assert (sealed.status, sealed.reason, sealed.duration_ms) == (RunStatus.CANCELLED, Reason.CANCELLED, 1000.0)
+        assert (len(stay.requests), last.requests) == (2 if "side by side" in shape else 1, [])
 
-        async def stay(_request: Request) -> object:
-            try:
-                await asyncio.sleep(100)
-            except asyncio.CancelledError:
-                if isinstance(answer, Exception):
-                    raise answer from None
-            return answer
+    @pytest.mark.parametrize("shape", ["branches", "map side by side"])
+    def test_components_side_by_side_that_ignore_a_cancellation_are_left_behind_after_a_grace(self, shape: str) -> None:
+        async def ignore(_request: Request) -> object:
+            for _ in range(100):
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(100)
+            return {}
 
-        async def main() -> None:
-            op = call(Probe("stay", stay), S, retry=Retry(3), fallback=Fallback(op=call(card, S + 1)))
-            body = linear(op, call(last, S + 2))
-            task = asyncio.ensure_future(Engine(ledger).run(plan(body), RunRequest(input={})))
-            await asyncio.sleep(1.0)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+        ignoring = Probe("ignoring", ignore)
+        sealed = cancelled_after_1_s(linear(SHAPES[shape](ignoring, returning("last", {}))), {"items": [1, 2, 3, 4]})
+        assert (sealed.status, sealed.duration_ms) == (RunStatus.CANCELLED, 2000.0)
+        assert {record.reason for record in sealed.steps} == {Reason.CANCELLED}
 
-        run_virtual(main())
-        assert ledger.runs[0].status is RunStatus.CANCELLED
-        assert [record.path for record in ledger.runs[0].steps] == ["stay"]
-        assert (last.requests, card.requests) == ([], [])
+    def test_a_cancellation_counts_also_after_a_task_group_failed_in_the_same_call(self) -> None:
+        async def grouped(request: Request) -> object:
+            with suppress(BaseExceptionGroup):
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(failing_soon())
+            return await answering_over_cancellation({})(request)
+
+        last = returning("last", {})
+        sealed = cancelled_after_1_s(linear(call(Probe("grouped", grouped), S), call(last, S + 1)))
+        assert (sealed.status, last.requests) == (RunStatus.CANCELLED, [])
+        assert step(sealed, "grouped").status is StepStatus.OK  # it was let answer
+
+    def test_a_cancellation_counts_that_came_to_a_task_group(self) -> None:
+        async def grouped(_request: Request) -> object:
+            with suppress(asyncio.CancelledError):
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(asyncio.sleep(100))
+            return {}
+
+        last = returning("last", {})
+        sealed = cancelled_after_1_s(linear(call(Probe("grouped", grouped), S), call(last, S + 1)))
+        assert (sealed.status, last.requests) == (RunStatus.CANCELLED, [])
 
 
 class TestResume:
