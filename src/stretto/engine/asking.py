@@ -55,6 +55,8 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
 
 async def _begun_in_session(state: RunState, op: CallOp, lane: Lane, request: Request) -> Awaitable[Response]:
     session = await driven(state.sessions.get(op.component), lane.alarm)
+    if lane.alarm.cancellations:  # it was opened over that; nothing more is begun
+        raise asyncio.CancelledError
     return session(request)
 
 

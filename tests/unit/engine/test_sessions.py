@@ -1,6 +1,7 @@
 """Sessions of components with scope `run`: opened in a step's time, closed before the run is sealed."""
 
 import asyncio
+from contextlib import nullcontext, suppress
 
 import pytest
 
@@ -79,6 +80,33 @@ class TestOpening:
         result = run(linear(call(component, S, timeout_s=2.0, per_run=True)))
         assert result.reason is Reason.TIMEOUT
         assert result.duration_ms == 3000.0
+
+    @pytest.mark.parametrize("timeout_s", [2.0, None])
+    def test_a_session_that_was_opened_over_a_cancellation_is_asked_nothing_and_closed(
+        self, timeout_s: float | None
+    ) -> None:
+        log: list[str] = []
+
+        class Asked(Telling):
+            async def __call__(self, request: Request) -> Response:
+                log.append("ask desk")
+                return await super().__call__(request)
+
+        class Slow(PerRun):
+            async def open_run(self, _run: object) -> Telling:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(100)
+                return Asked("desk", log)
+
+        async def main() -> None:
+            body = linear(call(Slow("desk", log), S, per_run=True, timeout_s=timeout_s))
+            await asyncio.wait_for(Engine(book).run(stepping(body), RunRequest(input={})), 3.0)
+
+        book = Book()
+        with nullcontext() if timeout_s else pytest.raises(TimeoutError):
+            run_virtual(main())
+        (sealed,) = book.runs
+        assert (sealed.reason, log) == (Reason.TIMEOUT if timeout_s else Reason.CANCELLED, ["close desk"])
 
 
 class TestClosing:
