@@ -15,7 +15,7 @@ def delete(connection: sqlite3.Connection, run_ids: Sequence[str], *, force: boo
     deleted = 0
     for run_id in run_ids:
         deleted += connection.execute("DELETE FROM runs WHERE id = ?", (run_id,)).rowcount
-        for table in ("steps", "effects", "annotations"):
+        for table in ("step_batches", "effects", "annotations"):
             connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608  # tables of our own
         connection.execute(
             "DELETE FROM blobs WHERE (tenant, digest) IN "

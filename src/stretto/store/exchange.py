@@ -18,7 +18,7 @@ from stretto.store.batch import Write, apply
 from stretto.store.importable import check_all
 from stretto.store.reader import Reader
 from stretto.store.reading import has_run
-from stretto.store.rows import run_row, step_rows
+from stretto.store.rows import kept_row, step_rows
 from stretto.store.settle import insert_annotation, write_effect
 from stretto.store.writer import Writer
 from stretto.types.enums import Durability
@@ -145,7 +145,7 @@ def _insert_run(connection: sqlite3.Connection, run: Run, imported: Imported) ->
         imported.already_here += 1
         return False
     write = Write(run.id, run.tenant, 0)
-    write.kept = run_row(run, Durability.NONE, "", 1, 0, write.put)
+    write.kept = kept_row(run, Durability.NONE, write.put)
     write.steps = step_rows(run.id, 0, run.steps, write.put)
     apply(connection, [write])
     return True

@@ -5,25 +5,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
-from stretto.store.journal import RunJournal
+from stretto.store.journal import StepJournal
 from stretto.types.errors import StoreError
 from stretto.types.ids import RunId
 
 
 class Executing:
-    """Journals under durability ``step`` that somebody still writes, by run. Used from any thread.
+    """Journals that somebody still writes, by run. Used from any thread.
 
     A journal that was let go of without a seal (its seal failed, its task died) executes nothing: the lease of its run
     is not renewed, and whoever looks finds the run interrupted.
     """
 
     def __init__(self) -> None:
-        self._journals: WeakValueDictionary[RunId, RunJournal] = WeakValueDictionary()
+        self._journals: WeakValueDictionary[RunId, StepJournal] = WeakValueDictionary()
         self._claimed: set[RunId] = set()
         """Runs that are being taken over and have no journal yet."""
         self._claiming = threading.Lock()
 
-    def begin(self, run_id: RunId, journal: RunJournal) -> None:
+    def begin(self, run_id: RunId, journal: StepJournal) -> None:
         """Somebody is going to write the run."""
         self._journals[run_id] = journal
 

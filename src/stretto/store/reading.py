@@ -10,7 +10,7 @@ import msgspec
 from stretto.record.arrays import Get
 from stretto.record.codec import decode_annotation
 from stretto.record.model import Annotation, EffectRecord, Run, StepRecord
-from stretto.store.rows import read_effect, read_run, read_step
+from stretto.store.rows import read_effect, read_run, read_steps
 from stretto.types.arguments import INT64_MAX
 from stretto.types.enums import Reason, RunStatus
 from stretto.types.errors import StoreError, UsageError
@@ -191,9 +191,9 @@ def _with_steps(connection: sqlite3.Connection, heads: Sequence[tuple[str, str, 
     gets = {tenant: _getter(connection, tenant) for tenant in {head[1] for head in heads}}
     tenants = {head[0]: head[1] for head in heads}
     marks = ",".join("?" * len(heads))
-    query = f"SELECT run_id, doc, spilled FROM steps WHERE run_id IN ({marks}) ORDER BY run_id, seq"  # noqa: S608  # no text of a caller is in it
+    query = f"SELECT run_id, doc, spilled FROM step_batches WHERE run_id IN ({marks}) ORDER BY run_id, seq"  # noqa: S608  # no text of a caller is in it
     for run_id, doc, spilled in connection.execute(query, list(steps)).fetchall():
-        steps[run_id].append(read_step(doc, spilled, gets[tenants[run_id]]))
+        steps[run_id] += read_steps(doc, spilled, gets[tenants[run_id]])
     runs = []
     for run_id, tenant, doc, spilled in heads:
         run = read_run(doc, spilled, gets[tenant])

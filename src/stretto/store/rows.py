@@ -10,13 +10,25 @@ from typing import Final, TypeAlias
 import msgspec
 
 from stretto.record.arrays import Get, Put
-from stretto.record.codec import decode_effect, decode_run, decode_step, encode_effect, encode_head, encode_steps
+from stretto.record.codec import (
+    decode_effect,
+    decode_run,
+    decode_step,
+    decode_steps,
+    encode_effect,
+    encode_head,
+    encode_plain_steps,
+    encode_step,
+)
 from stretto.record.model import EffectRecord, Run, StepRecord
 from stretto.types.enums import Durability
 from stretto.types.ids import Digest, digest_of
 
 SPILL_BYTES: Final = 4096
 """Larger values go to `blobs`: a row should fit a page, and large values tend to repeat from run to run."""
+
+_STEPS_PER_ROW: Final = 256
+"""At most: a row is read whole, and comes to no more than a megabyte."""
 
 _KEPT_INLINE: Final = frozenset({"labels", "id", "path", "status"})
 """Fields that listings read; they never spill."""
@@ -26,8 +38,15 @@ _SEARCHABLE: Final = ("task", "group", "split", "purpose")
 
 _NONE_SEARCHABLE: Final = (None,) * len(_SEARCHABLE)
 
+KEPT_COLUMNS: Final = (
+    'id, workflow, version, tenant, status, started_at_ns, durability, task, "group", split, purpose, doc, spilled'
+)
+OPENED_COLUMNS: Final = f"owner, epoch, lease_until_ns, {KEPT_COLUMNS}"
+
 Value: TypeAlias = str | int | bytes | None
 Row: TypeAlias = tuple[Value, ...]
+StepRow: TypeAlias = tuple[str, int, int, str, str | None]
+"""Run id, number of the first step, how many steps, document, what of it is spilled."""
 
 
 class Marker(msgspec.Struct, frozen=True):
@@ -48,37 +67,67 @@ def collect(blobs: dict[Digest, bytes]) -> Put:
     return put
 
 
-def run_row(run: Run, durability: Durability, owner: str, epoch: int, lease_until_ns: int, put: Put) -> Row:
-    """The row of `runs`, in the order of its columns."""
+def head_doc(run: Run, put: Put) -> tuple[str, str | None]:
+    """The document of a run without its steps, and what of it is spilled."""
+    return _spill(encode_head(run), put)
+
+
+def kept_row(run: Run, durability: Durability, put: Put) -> Row:
+    """The row of `runs` of a run that nobody executes, in the order of `KEPT_COLUMNS`."""
     labels = run.labels
     task, group, split, purpose = map(labels.get, _SEARCHABLE) if labels else _NONE_SEARCHABLE
-    doc, spilled = _spill(encode_head(run), put)
+    manifest = run.manifest
     return (
         run.id,
-        run.manifest.workflow,
-        run.manifest.version,
+        manifest.workflow,
+        manifest.version,
         run.tenant,
         None if run.status is None else run.status.value,
         run.started_at_ns,
         durability.value,
-        owner,
-        epoch,
-        lease_until_ns,
         task,
         group,
         split,
         purpose,
-        doc,
-        spilled,
+        *head_doc(run, put),
     )
 
 
-def step_rows(run_id: str, first: int, steps: Sequence[StepRecord], put: Put) -> list[Row]:
-    """The rows of `steps` for consecutive steps, of which the first has the number `first`."""
-    return [
-        (run_id, seq, text.decode(), None) if len(text) <= SPILL_BYTES else (run_id, seq, *_spill(text, put))
-        for seq, text in enumerate(encode_steps(steps, put), first)
-    ]
+def opened_row(run: Run, owner: str, epoch: int, lease_until_ns: int, put: Put) -> Row:
+    """The row of a run that begins under durability ``step``, in the order of `OPENED_COLUMNS`."""
+    return owner, epoch, lease_until_ns, *kept_row(run, Durability.STEP, put)
+
+
+def step_rows(run_id: str, first: int, steps: Sequence[StepRecord], put: Put) -> list[StepRow]:
+    """Rows of `step_batches` for consecutive steps, of which the first has the number `first`.
+
+    Steps go together into a row, which costs a third of a row for each; one that spills has a row of its own.
+    """
+    if not steps:
+        return []
+    whole = encode_plain_steps(steps)
+    if whole is not None and len(whole) <= SPILL_BYTES:
+        return [(run_id, first, len(steps), whole.decode(), None)]
+    rows: list[StepRow] = []
+    texts: list[bytes] = []
+
+    def end_row(seq: int) -> None:
+        """Make a row of the texts before number `seq`."""
+        if texts:
+            rows.append((run_id, seq - len(texts), len(texts), f"[{b','.join(texts).decode()}]", None))
+            texts.clear()
+
+    for seq, step in enumerate(steps, first):
+        text = encode_step(step, put)
+        is_large = len(text) > SPILL_BYTES
+        if is_large or len(texts) == _STEPS_PER_ROW:
+            end_row(seq)
+        if is_large:
+            rows.append((run_id, seq, 1, *_spill(text, put)))
+        else:
+            texts.append(text)
+    end_row(first + len(steps))
+    return rows
 
 
 def effect_row(effect: EffectRecord, put: Put) -> Row:
@@ -93,9 +142,11 @@ def read_run(doc: str, spilled: str | None, get: Get) -> Run:
     return decode_run(_restore(doc, spilled, get))
 
 
-def read_step(doc: str, spilled: str | None, get: Get) -> StepRecord:
-    """A step with its arrays."""
-    return decode_step(_restore(doc, spilled, get), get)
+def read_steps(doc: str, spilled: str | None, get: Get) -> list[StepRecord]:
+    """The steps of a row, with their arrays."""
+    if doc.startswith("["):
+        return decode_steps(doc, get)
+    return [decode_step(_restore(doc, spilled, get), get)]
 
 
 def read_effect(doc: str, spilled: str | None, get: Get) -> EffectRecord:

@@ -1,15 +1,16 @@
 """The tables, and how an older file becomes one of this release. The newest step is the schema.
 
-A run is one row in `runs` (columns to find it by, and its document without the steps), one row in `steps` for each
-step, one in `effects` for each write. A field of a document above 4 KiB lies in `blobs` once per tenant and digest;
-`spilled` names the fields that do. `blob_refs` says which run needs which blob, so that deleting runs deletes content.
+A run is one row in `runs` (columns to find it by, and its document without the steps), one in `step_batches` for all
+steps that were written together, one in `effects` for each write. A field of a document above 4 KiB lies in `blobs`
+once per tenant and digest; `spilled` names the fields that do. `blob_refs` says which run needs which blob, so that
+deleting runs deletes content. Whoever asks in SQL finds the steps one by one in the view `steps`.
 """
 
 import secrets
 import sqlite3
 from typing import Final
 
-VERSION: Final = 1
+VERSION: Final = 2
 """What `PRAGMA user_version` says of a file of this release."""
 
 APPLICATION_ID: Final = 0x53545254
@@ -93,7 +94,29 @@ CREATE TABLE blob_refs (
 CREATE INDEX blob_refs_blob ON blob_refs (tenant, digest);
 """
 
-_STEPS: Final = (_VERSION_1,)
+_VERSION_2: Final = """
+CREATE TABLE step_batches (           -- steps that were written together
+    run_id  TEXT NOT NULL,
+    seq     INTEGER NOT NULL,         -- of the first, in order of completion, from 0
+    size    INTEGER NOT NULL,         -- how many
+    doc     TEXT NOT NULL,            -- an array of them, or the one itself
+    spilled TEXT,
+    PRIMARY KEY (run_id, seq)
+);
+INSERT INTO step_batches SELECT run_id, seq, 1, doc, spilled FROM steps;
+DROP TABLE steps;
+CREATE VIEW steps AS  -- one by one, for people who ask in SQL
+SELECT run_id,
+       seq + key AS seq,
+       json_extract(value, '$.path') AS path,
+       json_extract(value, '$.component') AS component,
+       json_extract(value, '$.status') AS status,
+       value AS doc,
+       spilled
+FROM step_batches, json_each(iif(doc LIKE '[%', doc, '[' || doc || ']'));
+"""
+
+_STEPS: Final = (_VERSION_1, _VERSION_2)
 """Script n turns a file of version n into one of version n + 1."""
 
 INPUT_KEY_BYTES: Final = 32

@@ -16,7 +16,7 @@ from stretto.store.claim import claim, is_executing
 from stretto.store.delete import delete
 from stretto.store.exchange import Imported, export_to, import_from
 from stretto.store.executing import Executing
-from stretto.store.journal import RunJournal
+from stretto.store.journal import RunJournal, StepJournal
 from stretto.store.owner import named, new_owner
 from stretto.store.reader import Reader
 from stretto.store.reading import Filters, RunSummary
@@ -38,7 +38,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     run: Run
     """With the steps that were recorded."""
     effects: list[EffectRecord]
-    journal: RunJournal
+    journal: StepJournal
     epoch: int
     """The new fence: what the former owner writes from now on is refused."""
 
@@ -72,14 +72,16 @@ class Store:
 
     async def open(self, run: Run, durability: Durability) -> RunJournal:
         """Begin a run's record; under ``step`` its acceptance is committed on return."""
-        journal = RunJournal(self, self._writer, run, durability, epoch=1)
         if durability is Durability.STEP:
+            journal = StepJournal(self, self._writer, run, epoch=1)
             self._executing.begin(run.id, journal)
             await journal.accept(run)
-        elif not self._opened:
+            self._opened = True
+            return journal
+        if not self._opened:
             await self._writer.submit(Write(run.id, run.tenant, 0))  # a store that cannot be opened says so now
-        self._opened = True
-        return journal
+            self._opened = True
+        return RunJournal(self, self._writer, run, durability)
 
     def claim(self, run_id: str, owner: str = "") -> Claim:
         """Take over an interrupted or parked run; `owner` is a name for whoever asks who holds it.
@@ -93,7 +95,7 @@ class Store:
         holder = named(self._writer.owner, owner)
         with self._executing.claim(run_id):
             run, effects, epoch = self._writer.call(lambda connection: claim(connection, run_id, holder), lease=True)
-            journal = RunJournal(self, self._writer, run, Durability.STEP, epoch=epoch, kept=run.steps)
+            journal = StepJournal(self, self._writer, run, epoch=epoch, kept=run.steps)
             self._executing.begin(run_id, journal)
         return Claim(run=run, effects=effects, journal=journal, epoch=epoch)
 

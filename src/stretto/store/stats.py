@@ -9,7 +9,7 @@ import msgspec
 _COUNTS: Final = {
     "runs": "SELECT count(*) FROM runs",
     "unsealed": "SELECT count(*) FROM runs WHERE status IS NULL",
-    "steps": "SELECT count(*) FROM steps",
+    "steps": "SELECT coalesce(sum(size), 0) FROM step_batches",
     "effects": "SELECT count(*) FROM effects",
     "in_doubt": "SELECT count(*) FROM effects WHERE state = 'intended'",
     "annotations": "SELECT count(*) FROM annotations",

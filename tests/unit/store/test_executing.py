@@ -1,17 +1,16 @@
 from pathlib import Path
 
 from stretto.store.executing import Executing
-from stretto.store.journal import RunJournal
+from stretto.store.journal import StepJournal
 from stretto.store.writer import Writer
-from stretto.types.enums import Durability
 from stretto.types.ids import RunId
 from tests.unit.record.generated import an_open_run
 
 
-class Interrupting(RunJournal):
+class Interrupting(StepJournal):
     """Whoever asks whether it has ended is interrupted by a thread that begins the next run."""
 
-    beside: tuple[Executing, RunJournal]
+    beside: tuple[Executing, StepJournal]
 
     @property
     def ended(self) -> bool:
@@ -24,8 +23,8 @@ class Interrupting(RunJournal):
         return
 
 
-def a_journal(path: Path, kind: type[RunJournal] = RunJournal) -> RunJournal:
-    return kind(object(), Writer(path, "me", fsync=False), an_open_run(), Durability.STEP, epoch=1)
+def a_journal(path: Path, kind: type[StepJournal] = StepJournal) -> StepJournal:
+    return kind(object(), Writer(path, "me", fsync=False), an_open_run(), epoch=1)
 
 
 def test_a_run_may_begin_in_another_thread_while_those_at_work_are_listed(path: Path) -> None:

@@ -119,7 +119,7 @@ async def test_a_run_is_not_sealed_without_a_step_that_was_lost_behind_it(store:
     journal = await store.open(run, Durability.STEP)
     store._writer.call(
         lambda connection: connection.execute(
-            "CREATE TRIGGER full BEFORE INSERT ON steps BEGIN SELECT raise(ABORT, 'full'); END"
+            "CREATE TRIGGER full BEFORE INSERT ON step_batches BEGIN SELECT raise(ABORT, 'full'); END"
         )
     )
     hold_up(store)

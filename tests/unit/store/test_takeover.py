@@ -105,7 +105,7 @@ async def test_a_stale_write_beside_good_ones_is_the_only_one_refused(store: Sto
     outcomes = await asyncio.gather(
         *(record(store, run, Durability.STEP) for run in good), stale.seal(stale_run), return_exceptions=True
     )
-    assert [type(outcome).__name__ for outcome in outcomes] == ["RunJournal"] * 10 + ["StoreError"]
+    assert [type(outcome).__name__ for outcome in outcomes] == ["StepJournal"] * 10 + ["StoreError"]
     assert len(store.list(status=RunStatus.OK)) == 10
 
 
