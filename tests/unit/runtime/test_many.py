@@ -53,3 +53,37 @@ def test_the_first_error_ends_the_others_and_is_raised_as_it_is() -> None:
     with pytest.raises(LookupError, match="no 1"):
         run_virtual(in_order(call, [2, 1, 3, 4], concurrency=3))
     assert sorted(ended) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("count", "concurrency", "most"), [(1000, 1000, 1000), (1000, 7, 7), (3, 100, 3), (5, 1, 1)])
+def test_as_many_are_made_at_once_as_may_be(count: int, concurrency: int, most: int) -> None:
+    at_once: list[int] = []
+    under_way = 0
+
+    async def call(_: int) -> None:
+        nonlocal under_way
+        under_way += 1
+        at_once.append(under_way)
+        await asyncio.sleep(1)
+        under_way -= 1
+
+    async def main() -> float:
+        await in_order(call, range(count), concurrency=concurrency)
+        return asyncio.get_running_loop().time()
+
+    assert run_virtual(main()) == -(-count // concurrency)
+    assert max(at_once) == most
+
+
+def test_the_first_that_fails_ends_all_and_nothing_more_is_begun() -> None:
+    begun: list[int] = []
+
+    async def call(n: int) -> None:
+        begun.append(n)
+        if n == 2:
+            raise ValueError(n)
+        await asyncio.sleep(1)
+
+    with pytest.raises(ValueError, match="2"):
+        run_virtual(in_order(call, range(100), concurrency=4))
+    assert len(begun) <= 4
