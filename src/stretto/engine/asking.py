@@ -6,7 +6,7 @@ from types import CoroutineType
 
 from stretto.engine.driven import driven
 from stretto.engine.effects import in_doubt_inside, over_doubt
-from stretto.engine.failure import as_component_error, cancelled_by_itself, is_components_own
+from stretto.engine.failure import Whose, as_component_error, whose
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
 from stretto.types.enums import Effect
@@ -28,19 +28,16 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
         else:
             alarm.arm()
             response = await answer
-    except asyncio.CancelledError as error:
-        if alarm.is_task_cancelled:
-            alarm.took()
-            raise
-        if alarm.took():
-            raise _timed_out(op, lane, deadline) from None
-        raise cancelled_by_itself(op.component_name) from error
     except (UsageError, ReplayError):
         raise
     except BaseException as error:
-        if not is_components_own(error, alarm.task, is_cancelled=alarm.is_task_cancelled):
-            raise
-        raise as_component_error(op.component_name, error) from error
+        match whose(error, alarm):
+            case Whose.COMPONENT:
+                raise as_component_error(op.component_name, error) from error
+            case Whose.DEADLINE:
+                raise _timed_out(op, lane, deadline) from None
+            case Whose.OUTSIDE:
+                raise
     finally:
         alarm.disarm()
     if deadline is not None and (alarm.rang or state.now() > deadline):

@@ -12,7 +12,7 @@ import asyncio
 import msgspec
 
 from stretto.engine.driven import driven
-from stretto.engine.failure import NOTHING_HAPPENED, cancelled_by_itself, is_components_own
+from stretto.engine.failure import NOTHING_HAPPENED, Whose, cancelled_by_itself, whose
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
 from stretto.record.canonical import request_digest
@@ -166,21 +166,24 @@ async def ask_whether_it_happened(
         response = await driven(component.confirm(Request(decoded(effect.request), call)), alarm)
     except InDoubtError as error:
         raise InDoubtError(f"{lost}, and '{name}' cannot tell: {error}") from error
-    except asyncio.CancelledError as error:
-        if alarm.is_task_cancelled:
-            alarm.took()
-            raise
-        if alarm.took():
-            raise InDoubtError(f"{lost}, and '{name}' did not say in time whether it happened") from None
-        raise InDoubtError(f"{lost}, and asking '{name}' failed: {cancelled_by_itself(name)}") from error
     except BaseException as error:
-        if not is_components_own(error, alarm.task, is_cancelled=alarm.is_task_cancelled):
-            raise
-        raise InDoubtError(f"{lost}, and asking '{name}' failed: {type(error).__name__}: {text_of(error)}") from error
+        match whose(error, alarm):
+            case Whose.COMPONENT:
+                raise InDoubtError(f"{lost}, and asking '{name}' failed: {_said(name, error)}") from error
+            case Whose.DEADLINE:
+                raise InDoubtError(f"{lost}, and '{name}' did not say in time whether it happened") from None
+            case Whose.OUTSIDE:
+                raise
     finally:
         alarm.disarm()
     alarm.took()  # it may have rung and been ignored
     return response
+
+
+def _said(name: str, error: BaseException) -> str:
+    if isinstance(error, asyncio.CancelledError):
+        return str(cancelled_by_itself(name))
+    return f"{type(error).__name__}: {text_of(error)}"
 
 
 def _asking_ends(op: CallOp, lane: Lane) -> float | None:

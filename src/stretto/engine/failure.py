@@ -1,8 +1,10 @@
 """Failures as data: one place that says what an exception means for a step and its run."""
 
 import asyncio
+from enum import StrEnum
 from typing import Final
 
+from stretto.engine.alarm import Alarm
 from stretto.record.model import ErrorInfo
 from stretto.record.texts import MESSAGE_CHARS, TEXT_CHARS, log_raised, recordable, text_of
 from stretto.types.enums import Reason
@@ -39,6 +41,8 @@ def as_component_error(name: str, error: BaseException, did: str = "raised") -> 
     """What a component raised, as a `ComponentError`; kinds classify better where they know more."""
     if isinstance(error, ComponentError):
         return error
+    if isinstance(error, asyncio.CancelledError):
+        return cancelled_by_itself(name, did)
     log_raised(name, error)
     text = f"component '{name}' {did} {type(error).__name__}: {text_of(error)}"
     if isinstance(error, StrettoError) or not isinstance(error, Exception):
@@ -50,13 +54,41 @@ def as_component_error(name: str, error: BaseException, did: str = "raised") -> 
     return ComponentError(text, Code.UNKNOWN)
 
 
-def cancelled_by_itself(name: str) -> ComponentError:
+def cancelled_by_itself(name: str, did: str = "raised") -> ComponentError:
     """A CancelledError that nobody's cancellation of the step explains: a task or future inside was cancelled."""
     return ComponentError(
-        f"component '{name}' raised CancelledError, and nobody had cancelled the step: something that it waited for "
-        "was cancelled. Catch that where it happens, and raise an error that says what could not be done",
+        f"component '{name}' {did} CancelledError, and nobody had cancelled it: something that it waited for was "
+        "cancelled. Catch that where it happens, and raise an error that says what could not be done",
         Code.CANCELLED,
     )
+
+
+class Whose(StrEnum):
+    """Who is behind an exception that came out of a component."""
+
+    COMPONENT = "component"
+    """Its own code."""
+    DEADLINE = "deadline"
+    """The alarm, and nobody else."""
+    OUTSIDE = "outside"
+    """Whoever runs the process: it goes on through the engine."""
+
+
+def whose(error: BaseException, alarm: Alarm) -> Whose:
+    """Who is behind an exception that came out of a component; what the alarm asked of the task is taken back.
+
+    Ctrl-C is raised wherever the program stands, also inside a component, and must end it. Whoever cancels the task,
+    drops it, or gives up the component that waits for this one, stops what is inside with CancelledError or
+    GeneratorExit.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return Whose.OUTSIDE
+    if not isinstance(error, GeneratorExit | asyncio.CancelledError):
+        return Whose.COMPONENT
+    if isinstance(error, asyncio.CancelledError) and alarm.took():
+        return Whose.DEADLINE
+    is_in_its_task = asyncio.current_task(alarm.task.get_loop()) is alarm.task
+    return Whose.COMPONENT if is_in_its_task and not alarm.is_task_cancelled else Whose.OUTSIDE
 
 
 def is_components_own(error: BaseException, task: "asyncio.Task[object]", *, is_cancelled: bool) -> bool:

@@ -55,4 +55,4 @@ class TestCancellation:
         result = run(linear(call(failing("odd", asyncio.CancelledError()), S)))
         assert result.status is RunStatus.FAILED
         assert result.error is not None
-        assert "nobody had cancelled the step" in result.error.message
+        assert "nobody had cancelled it" in result.error.message

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
+from stretto.engine.alarm import Watch
 from stretto.engine.engine import Engine
-from stretto.engine.failure import as_component_error, error_info
+from stretto.engine.failure import Whose, as_component_error, error_info, whose
 from stretto.engine.request import RunRequest
 from stretto.plan.model import Retry
 from stretto.record.codec import decode_run, encode_run
@@ -38,7 +39,39 @@ class Codeless(ComponentError):
     code = None  # type: ignore[assignment]  # what users give
 
 
+async def whose_is(error: BaseException, *, rings: int, cancelled: int) -> tuple[Whose, int]:
+    """Whose it is after so many rings and cancellations by others; how many of them still stand."""
+    task = asyncio.current_task()
+    assert task is not None
+    alarm = Watch(asyncio.get_running_loop()).alarm()
+    for _ in range(rings + cancelled):
+        task.cancel()
+    alarm.rang = rings
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.sleep(0)
+    return whose(error, alarm), alarm.cancellations
+
+
 class TestWhose:
+    @pytest.mark.parametrize(
+        ("error", "rings", "cancelled", "expected"),
+        [
+            (asyncio.CancelledError(), 1, 0, Whose.DEADLINE),
+            (asyncio.CancelledError(), 2, 0, Whose.DEADLINE),
+            (asyncio.CancelledError(), 0, 1, Whose.OUTSIDE),
+            (asyncio.CancelledError(), 1, 1, Whose.OUTSIDE),
+            (GeneratorExit(), 0, 1, Whose.OUTSIDE),
+            (KeyboardInterrupt(), 1, 0, Whose.OUTSIDE),
+            (ValueError(), 0, 1, Whose.COMPONENT),
+        ],
+    )
+    def test_an_exception_is_the_runs_before_it_is_the_deadlines(
+        self, error: BaseException, rings: int, cancelled: int, expected: Whose
+    ) -> None:
+        found, standing = run_virtual(whose_is(error, rings=rings, cancelled=cancelled))
+        taken_back = rings if isinstance(error, asyncio.CancelledError) else 0
+        assert (found, standing) == (expected, rings + cancelled - taken_back)
+
     @pytest.mark.parametrize("error", ODDITIES, ids=lambda error: type(error).__name__)
     def test_what_is_no_ordinary_exception_fails_the_step_at_once(self, error: BaseException) -> None:
         odd = failing("odd", error)
