@@ -2,27 +2,73 @@
 
 import asyncio
 from collections.abc import Iterable
-from typing import Protocol
+from datetime import timedelta
+from typing import Final, Protocol, runtime_checkable
 
 from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.driven import driven
 from stretto.engine.failure import as_component_error, is_components_own
 from stretto.record.texts import text_of
-from stretto.types.errors import StrettoError
+from stretto.types.errors import Code, ComponentError, StrettoError
 from stretto.types.protocols import Opens
+
+OPEN_LIMIT_S: Final = 60.0
+"""How long a component may take to open when it does not say: twice what a tool server has for its start. Nobody
+waits for ever for a run that has not begun."""
+
+
+@runtime_checkable
+class LimitsOpening(Protocol):
+    """A component that says itself how long it may take to open."""
+
+    @property
+    def open_limit(self) -> timedelta | None:
+        """None leaves it at `OPEN_LIMIT_S`."""
+        ...
 
 
 async def open_one(name: str, component: Opens) -> None:
-    """Open a component; raises ComponentError for whatever its code raised."""
-    alarm = Watch(asyncio.get_running_loop()).alarm()
+    """Open a component; raises ComponentError for whatever its code raised, and when it takes too long.
+
+    One that is not open after its `open_limit`, or `OPEN_LIMIT_S`, is cancelled, and left behind when it ignores that.
+    """
+    limit_s = _limit_s(component)
+    loop = asyncio.get_running_loop()
+    watch = Watch(loop)
+    alarm = watch.alarm()
+    alarm.deadline = loop.time() + limit_s
     try:
-        await component.open()
-    except StrettoError:
-        raise
+        await driven(_open(component), alarm)
     except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and alarm.took():
+            raise _too_slow(name, limit_s) from error
         if not is_components_own(error, alarm.task, is_cancelled=alarm.is_task_cancelled):
             raise
+        if isinstance(error, StrettoError):
+            raise
         raise as_component_error(name, error, "did not open: it raised") from error
+    finally:
+        alarm.disarm()
+        watch.close()
+    alarm.took()  # it may have rung and been ignored
+
+
+def _limit_s(component: Opens) -> float:
+    limit = component.open_limit if isinstance(component, LimitsOpening) else None
+    return OPEN_LIMIT_S if limit is None else limit.total_seconds()
+
+
+def _too_slow(name: str, limit_s: float) -> ComponentError:
+    return ComponentError(
+        f"component '{name}' did not open within {limit_s:g} s; see whether what its `open` waits for is there and "
+        "answers, or, when it needs longer, let the component say so: open_limit = timedelta(minutes=5)",
+        Code.DEADLINE_EXCEEDED,
+        sent=False,
+    )
+
+
+async def _open(component: Opens) -> None:
+    await component.open()
 
 
 class Closes(Protocol):

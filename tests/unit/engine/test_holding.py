@@ -1,11 +1,12 @@
-"""What was opened is closed in turn, whatever each of them does about it."""
+"""What opens is open in time or told why not; what was opened is closed in turn, whatever each does about it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 import pytest
 
-from stretto.engine.holding import close_each
+from stretto.engine.holding import OPEN_LIMIT_S, close_each, open_one
 from stretto.testing import run_virtual
 from stretto.types.errors import Code, ComponentError
 
@@ -106,3 +107,67 @@ def test_cancelling_the_caller_ends_it_and_leaves_what_was_not_reached() -> None
 
     run_virtual(main())
     assert [(name, holder.closed) for name, holder in left] == [("second", 0)]
+
+
+class Opener(Holder):
+    """Opens as it is told to, within the time that it is told to ask for."""
+
+    def __init__(self, open_: Callable[[], Awaitable[object]], open_limit: timedelta | None = None) -> None:
+        super().__init__(well)
+        self.open_limit = open_limit
+        self._open = open_
+
+    async def open(self) -> None:
+        await self._open()
+
+
+class Plain:
+    """Says nothing about how long it may take."""
+
+    async def open(self) -> None:
+        await hang()
+
+    async def close(self) -> None: ...
+
+
+async def given_up(component: Opener | Plain) -> float:
+    """When it was given up."""
+    with pytest.raises(
+        ComponentError, match=r"component 'it' did not open within .*open_limit = timedelta\("
+    ) as caught:
+        await open_one("it", component)
+    assert (caught.value.rpc_code, caught.value.sent) == (Code.DEADLINE_EXCEEDED, False)
+    current = asyncio.current_task()
+    assert current is not None
+    assert not current.cancelling()
+    return asyncio.get_running_loop().time()
+
+
+@pytest.mark.parametrize(
+    ("component", "at_s"),
+    [
+        (Plain(), OPEN_LIMIT_S),
+        (Opener(hang), OPEN_LIMIT_S),
+        (Opener(hang_on), OPEN_LIMIT_S + 1.0),
+        (Opener(hang, timedelta(seconds=5)), 5.0),
+        (Opener(hang, timedelta(minutes=5)), 300.0),
+    ],
+)
+def test_one_that_hangs_while_it_opens_is_given_up_in_time(component: Opener | Plain, at_s: float) -> None:
+    assert run_virtual(given_up(component)) == pytest.approx(at_s)
+
+
+def test_one_that_takes_no_longer_than_it_says_is_open() -> None:
+    run_virtual(open_one("it", Opener(end_late, timedelta(seconds=101))))
+
+
+def test_cancelling_the_caller_ends_an_opening() -> None:
+    async def main() -> float:
+        task = asyncio.ensure_future(open_one("it", Opener(hang)))
+        await asyncio.sleep(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return asyncio.get_running_loop().time()
+
+    assert run_virtual(main()) == 1.0
