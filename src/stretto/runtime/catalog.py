@@ -28,11 +28,14 @@ class ComponentCatalog:
         *,
         per_run: bool = False,
         made: Mapping[str, Component] | None = None,
+        put: frozenset[str] = frozenset(),
     ) -> None:
         self._components = {name: _per_run(each) for name, each in components.items()} if per_run else dict(components)
         self.made = dict(components if made is None else made)
         """What each was before it was replaced, or made to begin empty."""
         self.is_per_run = per_run
+        self.put = put
+        """Names of those that were put in place of others."""
 
     def find(self, reference: str) -> Component | None:
         """The component of that name and version, or None."""
@@ -58,19 +61,31 @@ class ComponentCatalog:
         return sorted(self._components)
 
     def replaced(self, component: Component) -> "ComponentCatalog":
-        """The same catalog with one component in place of its namesake: a trained policy, another version."""
-        changed = {**self._components, component.card.name: component}
-        return ComponentCatalog(changed, per_run=self.is_per_run, made=self.made)
+        """The same catalog with one component in place of its namesake: a trained policy, another version.
+
+        It also stands for its namesake in catalogs over this one.
+        """
+        name = component.card.name
+        changed = {**self._components, name: component}
+        return ComponentCatalog(changed, per_run=self.is_per_run, made=self.made, put=self.put | {name})
 
     def per_run(self) -> "ComponentCatalog":
         """The same catalog, keeping nothing from one run to the next; so do catalogs over it."""
-        return ComponentCatalog(self._components, per_run=True, made=self.made)
+        return ComponentCatalog(self._components, per_run=True, made=self.made, put=self.put)
 
     def over(self, outer: "ComponentCatalog") -> "ComponentCatalog":
-        """This catalog, and what only the outer one has; what both have from one file is the outer's, as it is now."""
-        own = {name: each for name, each in self._components.items() if outer.made.get(name) is not each}
+        """This catalog, and what only the outer one has.
+
+        What both have from one file is the outer's, as it is now, and so is what was put into the outer one: a name is
+        one component all over a run.
+        """
+        own = {
+            name: each
+            for name, each in self._components.items()
+            if name not in outer.put and outer.made.get(name) is not each
+        }
         both = {**{each.card.name: each for each in outer}, **own}
-        return ComponentCatalog(both, per_run=outer.is_per_run, made={**outer.made, **self.made})
+        return ComponentCatalog(both, per_run=outer.is_per_run, made={**outer.made, **self.made}, put=outer.put)
 
     def __iter__(self) -> Iterator[Component]:
         return iter(self._components.values())

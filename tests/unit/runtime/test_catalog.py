@@ -95,6 +95,14 @@ def test_what_a_catalog_has_itself_comes_before_what_lies_around_it() -> None:
     assert list(both) != []
 
 
+def test_what_was_put_into_a_catalog_stands_for_its_namesakes_in_those_over_it() -> None:
+    own, put = component("a"), component("a", "2.0.0")
+    outer = catalog(component("b")).replaced(put)
+    for around in (outer, outer.per_run(), outer.replaced(component("b", "2.0.0")), catalog().over(outer)):
+        assert catalog(own).over(around).find("a") is put
+    assert catalog(own).over(catalog(put)).find("a") is own
+
+
 def test_what_keeps_something_between_runs_can_be_had_by_run_also_in_catalogs_over_it() -> None:
     kept, planner = stretto.RecencyMemory("kept"), component("planner")
     by_run = catalog(kept, planner).per_run()
