@@ -91,20 +91,6 @@ def whose(error: BaseException, alarm: Alarm) -> Whose:
     return Whose.COMPONENT if is_in_its_task and not alarm.is_task_cancelled else Whose.OUTSIDE
 
 
-def is_components_own(error: BaseException, task: "asyncio.Task[object]", *, is_cancelled: bool) -> bool:
-    """Whether a component's code raised this; else it came through the component, from whoever runs the process.
-
-    Ctrl-C is raised wherever the program stands, also inside a component, and must end it. Whoever cancels the task,
-    drops it, or gives up the component that waits for this one, stops what is inside with CancelledError or
-    GeneratorExit.
-    """
-    if isinstance(error, KeyboardInterrupt):
-        return False
-    if isinstance(error, GeneratorExit | asyncio.CancelledError):
-        return not is_cancelled and asyncio.current_task(task.get_loop()) is task
-    return True
-
-
 def error_info(error: StrettoError, path: StepPath | str) -> ErrorInfo:
     """An error as it is kept on the record."""
     return ErrorInfo(

@@ -7,7 +7,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.driven import driven
-from stretto.engine.failure import as_component_error, is_components_own
+from stretto.engine.failure import Whose, as_component_error, whose
 from stretto.record.texts import text_of
 from stretto.types.errors import Code, ComponentError, StrettoError
 from stretto.types.protocols import Opens
@@ -40,13 +40,13 @@ async def open_one(name: str, component: Opens) -> None:
     try:
         await driven(_open(component), alarm)
     except BaseException as error:
-        if isinstance(error, asyncio.CancelledError) and alarm.took():
-            raise _too_slow(name, limit_s) from error
-        if not is_components_own(error, alarm.task, is_cancelled=alarm.is_task_cancelled):
-            raise
-        if isinstance(error, StrettoError):
-            raise
-        raise as_component_error(name, error, "did not open: it raised") from error
+        match whose(error, alarm):
+            case Whose.COMPONENT if not isinstance(error, StrettoError):
+                raise as_component_error(name, error, "did not open: it raised") from error
+            case Whose.DEADLINE:
+                raise _too_slow(name, limit_s) from error
+            case _:
+                raise
     finally:
         alarm.disarm()
         watch.close()
@@ -102,11 +102,15 @@ async def _trouble_in_closing(holder: Closes, alarm: Alarm, grace_s: float) -> s
     try:
         await driven(_close(holder), alarm)
     except BaseException as error:
-        if isinstance(error, asyncio.CancelledError) and alarm.took():
-            return f"it took longer than {grace_s:g} s"
-        if not is_components_own(error, alarm.task, is_cancelled=alarm.is_task_cancelled):
-            raise
-        return text_of(error) if isinstance(error, StrettoError) else f"{type(error).__name__}: {text_of(error)}"
+        match whose(error, alarm):
+            case Whose.COMPONENT if isinstance(error, StrettoError):
+                return text_of(error)
+            case Whose.COMPONENT:
+                return f"{type(error).__name__}: {text_of(error)}"
+            case Whose.DEADLINE:
+                return f"it took longer than {grace_s:g} s"
+            case Whose.OUTSIDE:
+                raise
     finally:
         alarm.disarm()
     alarm.took()  # it may have rung and been ignored
