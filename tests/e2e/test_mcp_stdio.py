@@ -172,6 +172,38 @@ async def test_its_process_ends_with_its_last_user(serve: Serve) -> None:
     assert not is_alive(pid)
 
 
+async def test_users_whose_event_loop_ended_are_none_of_it_any_more() -> None:
+    server = declared()
+    tool = server.tool("pid")
+
+    async def open_both() -> int:
+        await server.open()
+        await tool.open()
+        return int((await tool(request_for())).output["result"])  # type: ignore[index]
+
+    async def open_and_close() -> bool:
+        pid = await open_both()
+        await server.close()
+        await tool.close()
+        return is_alive(pid)
+
+    left = await asyncio.to_thread(asyncio.run, open_both())
+    assert not await asyncio.to_thread(asyncio.run, open_and_close())
+    assert not is_alive(left)
+
+
+async def test_who_could_not_open_it_is_no_user_of_it(tmp_path: Path) -> None:
+    program = tmp_path / "server.py"
+    server = declared(command=[sys.executable, str(program)])
+    with pytest.raises(ComponentError):
+        await server.open()
+    program.write_bytes(SCRIPTED.read_bytes())
+    await server.open()
+    pid = int((await server(ask("pid"))).output["result"])  # type: ignore[index]
+    await server.close()
+    assert not is_alive(pid)
+
+
 # sessions
 
 

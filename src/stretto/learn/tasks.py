@@ -8,12 +8,10 @@ import numpy as np
 
 from stretto.learn.options import TrainOptions
 from stretto.record.canonical import canonical
+from stretto.runtime.asked import TRAINING
 from stretto.types.errors import UsageError
 from stretto.types.ids import Digest, digest_of
 from stretto.types.json import Json, JsonObject
-
-TRAIN = "train"
-"""The label ``purpose`` of a training's runs."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +66,7 @@ def requests_of(tasks: Sequence[Task], options: TrainOptions, update: int) -> li
     for place in places:
         deck, card = divmod(place, len(tasks))
         task = tasks[decks[deck][card]]
-        labels = {**task.labels, "task": task.name, "group": f"{update}/{task.name}", "purpose": TRAIN}
+        labels = {**task.labels, "task": task.name, "group": f"{update}/{task.name}", "purpose": TRAINING}
         seeds = [_run_seed(options.seed, place, sample) for sample in range(options.group_size)]
         requests += [RolloutRequest(task=task, seed=seed, labels=labels) for seed in seeds]
     return requests

@@ -1,7 +1,7 @@
 """What a program asks of a workflow, judged before anything is opened or run."""
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Final, cast
 
 from stretto.components.python.decorator import component_of
 from stretto.engine.admission import Admitted, admit
@@ -12,6 +12,9 @@ from stretto.types.arguments import as_tuple, check_flag, check_text, check_whol
 from stretto.types.card import Card
 from stretto.types.errors import InputError, UsageError
 from stretto.types.protocols import Component
+
+TRAINING: Final = "train"
+"""The label ``purpose`` of a training's runs."""
 
 
 def as_component(given: object) -> Component:
@@ -62,6 +65,19 @@ def check_many(concurrency: object, on_run: object) -> None:
     check_whole("concurrency", concurrency, least=1)
     if on_run is not None and not callable(on_run):
         raise wrong("on_run", on_run, "a function that takes a run")
+
+
+def check_resumable(run: Run) -> None:
+    """Raise UsageError for a run of a training.
+
+    It had memories of its own, which ended with their process; going on, it would read and write those of serving.
+    """
+    if run.labels.get("purpose") == TRAINING:
+        raise UsageError(
+            f"run {run.id} was made by a training (its purpose is '{TRAINING}'): what it remembered was its own and "
+            "has ended with its process, so it cannot go on. `stretto train ... --resume` makes the runs of an "
+            "unfinished update again; to see this one again, replay it"
+        )
 
 
 def check_replay(run: object, outputs: object, dry_run: object) -> None:

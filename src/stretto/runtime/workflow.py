@@ -15,7 +15,14 @@ from stretto.engine.request import RunRequest, hold_to_baggage, request_of
 from stretto.engine.substitutes import encoded_answer
 from stretto.plan.model import Plan
 from stretto.record.model import EffectRecord, Run
-from stretto.runtime.asked import admit_each, as_component, check_many, check_replay, check_request_type
+from stretto.runtime.asked import (
+    admit_each,
+    as_component,
+    check_many,
+    check_replay,
+    check_request_type,
+    check_resumable,
+)
 from stretto.runtime.blocking import OwnLoop
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.many import in_order
@@ -32,22 +39,27 @@ Compiler = Callable[[ComponentCatalog], Plan]
 """Compiles the workflow's file against a catalog."""
 
 
+class Kin:
+    """What a workflow has in common with those made from it: what is open, and the event loop of calls that block."""
+
+    def __init__(self) -> None:
+        self.shared = Shared()
+        self.own_loop = OwnLoop(self.shared.close)
+
+
 class Workflow:
     """A compiled workflow with its components and its store.
 
     Components are opened at the first run and closed by `close`. Use it as a context manager, async or not.
     """
 
-    def __init__(
-        self, compiler: Compiler, catalog: ComponentCatalog, store: Store, *, shared: Shared | None = None
-    ) -> None:
+    def __init__(self, compiler: Compiler, catalog: ComponentCatalog, store: Store, *, kin: Kin | None = None) -> None:
         self._compiler = compiler
         self._catalog = catalog
         self.store = store
         self.plan = compiler(catalog)
-        self._shared = shared or Shared()
-        self._opening = Opening(self.plan.components, self._shared)
-        self._own_loop = OwnLoop(self._opening.close)
+        self._kin = kin or Kin()
+        self._opening = Opening(self.plan.components, self._kin.shared)
         self._engine: Engine | None = None
 
     @property
@@ -55,11 +67,12 @@ class Workflow:
         return self.plan.name
 
     def component(self, name: str) -> Component:
-        """A component of this workflow; UsageError names those there are."""
+        """A component of this workflow, or of one inside it; UsageError names those there are."""
         check_text("the name of a component", name)
-        found = self._catalog.find(name)
+        known = self._known()
+        found = known.find(name)
         if found is None:
-            raise UsageError(f"workflow '{self.name}' has no component '{name}'; it has: {self._names()}")
+            raise UsageError(f"workflow '{self.name}' has no component '{name}'; it has: {', '.join(known.names())}")
         return found
 
     def with_component(self, component: Component | Callable[..., Any]) -> "Workflow":
@@ -69,7 +82,7 @@ class Workflow:
         """
         other = as_component(component)
         self.component(other.card.name)
-        return Workflow(self._compiler, self._catalog.replaced(other), self.store, shared=self._shared)
+        return Workflow(self._compiler, self._catalog.replaced(other), self.store, kin=self._kin)
 
     def for_rollouts(self) -> "Workflow":
         """This workflow for runs to learn from or to measure: each has memories of its own, which begin empty.
@@ -77,7 +90,7 @@ class Workflow:
         Nothing of them reaches what serving remembers, and runs do not see each other. Shares what `with_component`
         shares.
         """
-        return Workflow(self._compiler, self._catalog.per_run(), self.store, shared=self._shared)
+        return Workflow(self._compiler, self._catalog.per_run(), self.store, kin=self._kin)
 
     # run
 
@@ -124,7 +137,7 @@ class Workflow:
         Keeps one event loop for this workflow, so components stay open between calls. Raises UsageError inside a
         running event loop, and while another thread is in such a call of this workflow.
         """
-        return self._own_loop.run(lambda: self.run(run_input, **options))
+        return self._kin.own_loop.run(lambda: self.run(run_input, **options))
 
     async def run_many(
         self,
@@ -157,10 +170,11 @@ class Workflow:
 
         It has its own budget, of which what was spent stays spent, but for the time. Its baggage was not recorded and
         must be given again. Raises ReplayError when it was pinned to other versions, UsageError when baggage is
-        missing, StoreError when it is being executed; it is then left as it was.
+        missing or a training made it, StoreError when it is being executed; it is then left as it was.
         """
         again = {} if baggage is None else baggage
         found = await asyncio.to_thread(find_run, self.store, run_id)
+        check_resumable(found)
         hold_to_manifest(found, self.plan.manifest)
         hold_to_baggage(found, again)
         engine = await self._ready()
@@ -218,7 +232,11 @@ class Workflow:
     # life
 
     async def open(self) -> None:
-        """Open every component that holds something; done by the first run when not done before."""
+        """Open every component that holds something; done by the first run when not done before.
+
+        What an event loop left open that has ended is opened again. Raises UsageError when they are open in one that
+        has not, ComponentError when one does not open, which must be done after 60 s unless the component says more.
+        """
         await self._opening.open()
 
     async def _ready(self) -> Engine:
@@ -231,15 +249,18 @@ class Workflow:
     async def aclose(self) -> None:
         """Close the components and flush the store. The workflow may be used again.
 
-        A component that does not close, within seconds and without an error, is told of in the log.
+        A component that does not close, within seconds and without an error, is told of in the log. Raises UsageError
+        while another event loop runs in which they are open.
         """
+        self._opening.hold_to_loop()
         await self._opening.close()
         await asyncio.to_thread(self.store.flush)
 
     def close(self) -> None:
         """`aclose` for code that is not async. What is left open is closed when the program ends."""
-        self._own_loop.run(self.aclose)
-        self._own_loop.close()
+        self._kin.own_loop.run(self.aclose)
+        if not self._kin.shared.any_open:  # else another workflow needs what is open in it
+            self._kin.own_loop.close()
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -258,5 +279,6 @@ class Workflow:
     ) -> None:
         self.close()
 
-    def _names(self) -> str:
-        return ", ".join(self._catalog.names())
+    def _known(self) -> ComponentCatalog:
+        """Every component that it declares, and those that its sub-workflows call and bring themselves."""
+        return ComponentCatalog({**{each.card.name: each for each in self._catalog}, **self.plan.components})

@@ -5,17 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
+import msgspec
 import pytest
 
 import stretto
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.options import TrainOptions
 from stretto.learn.rollouts import Rollouts
-from stretto.learn.tasks import RolloutRequest, Task
+from stretto.learn.tasks import RolloutRequest, Task, requests_of
 from stretto.learn.train import TrainResult, train
 from stretto.record.model import Annotation, Run
+from stretto.types.enums import Durability
 from stretto.types.errors import UsageError
-from stretto.types.ids import RunId
+from stretto.types.ids import RunId, new_run_id
 
 COLOURS = ("red", "green", "blue")
 
@@ -208,3 +210,19 @@ async def test_a_task_says_what_its_runs_remember(visits: stretto.Workflow) -> N
     met_before = Task(name="again", input={"words": "a"}, memory={"recent": ["x", "y"]})
     read = await rollouts.read(await rollouts.make(painter(visits), [asked(met_before, seed) for seed in (1, 2)]))
     assert [item.run.reward for item in read] == [2.0, 2.0]
+
+
+async def test_a_run_of_a_training_cannot_go_on_with_what_serving_remembers(visits: stretto.Workflow) -> None:
+    wanted = requests_of(TASKS, OPTIONS, 1)[:1]
+    async with visits:
+        await visits.run({"words": "served"})
+        [item] = await Rollouts(visits, concurrency=1).read(
+            await Rollouts(visits, concurrency=1).make(painter(visits), wanted)
+        )
+        cut = msgspec.structs.replace(item.run, id=new_run_id(), status=None, steps=[], output=msgspec.Raw(b"null"))
+        await visits.store.open(cut, Durability.STEP)
+        with pytest.raises(UsageError, match=r"was made by a training .*`stretto train \.\.\. --resume` makes"):
+            await visits.resume(cut.id)
+        served = await visits.run({"words": "again"})
+    assert served.reward == 11.0
+    assert visits.store.get(cut.id).status is None

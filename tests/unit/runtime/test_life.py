@@ -162,3 +162,33 @@ def test_a_caller_who_is_cancelled_while_components_open_is_cancelled(load: Load
 
     run_virtual(main())
     assert told(workflow) == ["open First", "close First"]
+
+
+def test_a_component_that_never_opens_is_named_in_time_and_what_was_opened_is_closed(load: Load) -> None:
+    workflow = load(COMPONENTS.format(hook="open", body="await hang()"))
+
+    async def main() -> float:
+        with pytest.raises(stretto.ComponentError, match="component 'second' did not open within 60 s; see whether"):
+            await workflow.run({})
+        return asyncio.get_running_loop().time()
+
+    assert run_virtual(main()) == 60.0
+    assert told(workflow) == ["open First", "close First"]
+    assert workflow.store.list() == []
+
+
+def test_a_class_says_how_long_it_may_take_to_open(load: Load) -> None:
+    text = COMPONENTS.format(hook="open", body="await asyncio.sleep(100)")
+    longer = text.replace("class Second(Held):", "class Second(Held):\n    open_limit = timedelta(minutes=2)\n")
+    workflow = load("from datetime import timedelta\n" + longer)
+    assert run_virtual(workflow.run({})).succeeded
+    workflow.close()
+
+
+def test_a_plain_hook_that_hangs_is_given_up(load: Load) -> None:
+    text = COMPONENTS.format(hook="open", body="hanging.wait(30)").replace("async def open", "def open")
+    limited = text.replace("class Second(Held):", "class Second(Held):\n    open_limit = timedelta(seconds=0.01)\n")
+    workflow = load("import threading\nfrom datetime import timedelta\nhanging = threading.Event()\n" + limited)
+    with workflow, pytest.raises(stretto.ComponentError, match=r"'second' did not open within 0\.01 s"):
+        workflow.run_sync({})
+    vars(sys.modules[workflow.component("first").target.__module__])["hanging"].set()  # type: ignore[attr-defined]  # a PythonComponent

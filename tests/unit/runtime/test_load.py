@@ -194,6 +194,42 @@ class TestSubWorkflows:
         assert answer(workflow.with_component(found)) == "Bye Ada"
         assert answer(workflow) == "Hello Ada"
 
+    def test_what_only_an_inner_workflow_brings_is_found_and_replaced_by_its_name(self, write: Write) -> None:
+        def bringing(file: str, text: str) -> str:
+            return text.replace("steps:\n", f"components: {file}\nsteps:\n", 1)
+
+        files = {
+            "w.yaml": bringing("outer.py", calling("middle.yaml")),
+            "middle.yaml": calling("in.yaml"),
+            "in.yaml": bringing("own.py", STEP),
+            "outer.py": saying("x", "unused"),
+            "own.py": saying("own"),
+        }
+        workflow = stretto.load(write(files))
+        assert workflow.component("say") is workflow.plan.components["say"]
+        assert workflow.component("say@0.0.0") is workflow.component("say")
+        with pytest.raises(stretto.UsageError, match=r"has no component 'sing'; it has: say, unused$"):
+            workflow.component("sing")
+
+        @stretto.component("say", "9.0.0", effects="pure", inline=True)
+        def other(text: str) -> dict[str, str]:
+            return {"text": f"Bye {text}"}
+
+        changed = workflow.with_component(other)
+        assert changed.component("say@9.0.0") is component_of(other)
+        assert [answer(changed), answer(changed.for_rollouts()), answer(workflow)] == ["Bye Ada", "Bye Ada", "own Ada"]
+
+    def test_of_two_of_one_name_the_one_that_is_called_is_meant(self, write: Write) -> None:
+        files = {
+            "w.yaml": calling("in.yaml"),
+            "in.yaml": STEP.replace("steps:\n", "components: own.py\nsteps:\n", 1),
+            "components.py": saying("outer"),
+            "own.py": saying("own"),
+        }
+        workflow = stretto.load(write(files))
+        assert workflow.component("say") is workflow.plan.components["say"]
+        assert answer(workflow.with_component(workflow.component("say"))) == "own Ada"
+
     def test_an_inner_workflows_own_component_is_made_once_however_often_it_is_compiled(self, write: Write) -> None:
         inner = STEP.replace("steps:\n", "components: own.py\nsteps:\n", 1)
         files = {

@@ -1,6 +1,9 @@
 """A component is opened once, whoever needs it and however many at once, and closed by the last."""
 
 import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -30,6 +33,8 @@ class Told:
         self.said: list[str] = []
         self.refusing = ""
         self.opening_takes_s = 0.0
+        self.is_tied = False
+        """Whether what they hold can be closed in its own event loop only."""
 
     def component(self, name: str, version: str = "1.0.0") -> Any:
         """A class that tells when it is opened and closed."""
@@ -43,13 +48,17 @@ class Told:
                     raise ValueError("no")
                 told.said.append(f"open {name} {version}")
                 self.is_open = True
+                self.loop = asyncio.get_running_loop()
 
             async def __call__(self, n: int) -> dict[str, int]:
                 assert self.is_open
+                assert self.loop is asyncio.get_running_loop()
                 return {"n": n}
 
             async def close(self) -> None:
                 self.is_open = False
+                if told.is_tied:
+                    self.loop.call_soon(print)
                 told.said.append(f"close {name} {version}")
 
         return Telling
@@ -187,3 +196,139 @@ class TestSharing:
         assert isinstance(failed, stretto.ComponentError)
         assert opened is None
         assert told.said == ["open first 1.0.0", "open second 2.0.0", "close second 2.0.0", "close first 1.0.0"]
+
+
+class TestEventLoops:
+    def test_what_an_ended_loop_left_is_closed_and_opened_again_in_the_next(
+        self, workflow: Workflow, told: Told, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        for n in range(3):
+            assert asyncio.run(workflow.run({"n": n})).succeeded
+        workflow.close()
+        assert told.said == (OPENED + CLOSED) * 3
+        assert caplog.messages == []
+
+    def test_what_cannot_be_closed_any_more_is_told_of_and_left(
+        self, workflow: Workflow, told: Told, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        told.is_tied = True
+        for n in range(2):
+            assert asyncio.run(workflow.run({"n": n})).succeeded
+        assert told.said == OPENED * 2
+        for name, text in zip(("second", "first"), caplog.messages, strict=True):
+            assert text.startswith(
+                f"component '{name}', left open in an event loop that has ended, did not close: component '{name}' "
+                "raised RuntimeError: Event loop is closed"
+            )
+
+    def test_closing_in_the_next_loop_closes_what_the_last_one_left(self, workflow: Workflow, told: Told) -> None:
+        asyncio.run(workflow.run({"n": 1}))
+        asyncio.run(workflow.aclose())
+        asyncio.run(workflow.aclose())
+        assert told.said == OPENED + CLOSED
+
+    def test_many_that_begin_in_the_next_loop_wait_for_one_opening(self, workflow: Workflow, told: Told) -> None:
+        changed = workflow.with_component(declared(told.component("second", "2.0.0")))
+
+        async def main() -> None:
+            runs = await asyncio.gather(*(each.run({"n": n}) for n in range(3) for each in (workflow, changed)))
+            assert all(run.succeeded for run in runs)
+
+        for _ in range(2):
+            told.said.clear()
+            asyncio.run(main())
+        opened = [said for said in told.said if said.startswith("open")]
+        assert sorted(opened) == [*OPENED, "open second 2.0.0"]
+
+    def test_of_two_that_share_one_may_be_used_in_the_next_loop_and_the_other_follows(
+        self, workflow: Workflow, told: Told
+    ) -> None:
+        changed = workflow.with_component(declared(told.component("second", "2.0.0")))
+
+        async def both() -> None:
+            assert (await workflow.run({"n": 1})).succeeded
+            assert (await changed.run({"n": 1})).succeeded
+
+        asyncio.run(both())
+        told.said.clear()
+
+        async def again() -> None:
+            await both()
+            await workflow.aclose()
+            assert (await changed.run({"n": 1})).succeeded
+            await changed.aclose()
+
+        asyncio.run(again())
+        left, opened, closed = told.said[:3], told.said[3:6], told.said[6:]
+        assert left == ["close second 2.0.0", *CLOSED]
+        assert opened == [*OPENED, "open second 2.0.0"]
+        assert closed == ["close second 1.0.0", "close second 2.0.0", "close first 1.0.0"]
+
+    def test_a_loop_that_runs_in_another_thread_keeps_them(
+        self, workflow: Workflow, told: Told, elsewhere: asyncio.AbstractEventLoop
+    ) -> None:
+        asyncio.run_coroutine_threadsafe(workflow.open(), elsewhere).result()
+        refused = "this workflow is open in another event loop, which runs in another thread; load a workflow for each"
+        for call in (workflow.run({"n": 1}), workflow.open(), workflow.aclose()):
+            with pytest.raises(stretto.UsageError, match=refused):
+                asyncio.run(call)
+        with pytest.raises(stretto.UsageError, match=refused):
+            workflow.run_sync({"n": 1})
+        assert told.said == OPENED
+        assert asyncio.run_coroutine_threadsafe(workflow.run({"n": 1}), elsewhere).result().succeeded
+        asyncio.run_coroutine_threadsafe(workflow.aclose(), elsewhere).result()
+        assert asyncio.run(workflow.run({"n": 1})).succeeded
+
+    def test_a_loop_that_opens_them_in_another_thread_keeps_them(
+        self, workflow: Workflow, told: Told, elsewhere: asyncio.AbstractEventLoop
+    ) -> None:
+        told.opening_takes_s = 60.0
+        opening = asyncio.run_coroutine_threadsafe(workflow.open(), elsewhere)
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), elsewhere).result()
+        with pytest.raises(stretto.UsageError, match="runs in another thread"):
+            asyncio.run(workflow.run({"n": 1}))
+        opening.cancel()
+
+    def test_what_two_workflows_share_stays_in_the_loop_of_the_one_that_has_it(
+        self, workflow: Workflow, told: Told, elsewhere: asyncio.AbstractEventLoop
+    ) -> None:
+        changed = workflow.with_component(declared(told.component("second", "2.0.0")))
+        asyncio.run_coroutine_threadsafe(workflow.open(), elsewhere).result()
+        with pytest.raises(stretto.UsageError, match="component 'first', which this workflow shares with another, is"):
+            asyncio.run(changed.run({"n": 1}))
+        asyncio.run_coroutine_threadsafe(workflow.aclose(), elsewhere).result()
+        assert told.said == OPENED + CLOSED
+
+    def test_a_loop_that_rests_keeps_them_until_the_workflow_is_closed(self, workflow: Workflow, told: Told) -> None:
+        workflow.run_sync({"n": 1})
+        with pytest.raises(stretto.UsageError, match=r"has not ended; close the workflow first: `workflow\.close\(\)`"):
+            asyncio.run(workflow.run({"n": 1}))
+        workflow.close()
+        assert asyncio.run(workflow.run({"n": 1})).succeeded
+        assert told.said == OPENED + CLOSED + OPENED
+
+    def test_scripts_use_one_loop_for_a_workflow_and_those_made_from_it(self, workflow: Workflow, told: Told) -> None:
+        changed = workflow.with_component(declared(told.component("second", "2.0.0")))
+        for each in (workflow, changed, workflow):
+            assert each.run_sync({"n": 1}).succeeded
+        workflow.close()
+        assert changed.run_sync({"n": 1}).succeeded
+        changed.close()
+        assert told.said == [*OPENED, "open second 2.0.0", CLOSED[0], "close second 2.0.0", CLOSED[1]]
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[asyncio.AbstractEventLoop]:
+    """An event loop that runs in another thread."""
+    running: Future[asyncio.AbstractEventLoop] = Future()
+    stop = asyncio.Event()
+
+    async def main() -> None:
+        running.set_result(asyncio.get_running_loop())
+        await stop.wait()
+
+    thread = threading.Thread(target=asyncio.run, args=(main(),))
+    thread.start()
+    yield running.result()
+    running.result().call_soon_threadsafe(stop.set)
+    thread.join()

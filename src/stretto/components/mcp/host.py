@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from stretto.components.loop_lock import LoopLock
 from stretto.components.mcp.errors import ServerLostError, lost, supplied_argument, unknown_tool
 from stretto.components.mcp.run import Ask, McpRun
 from stretto.components.mcp.session import Lease
@@ -25,6 +27,9 @@ if TYPE_CHECKING:  # the SDK takes most of a second to import, so it is when the
 TRACEPARENT: Final = "traceparent"
 """Key in ``_meta`` by which the protocol carries W3C trace context."""
 
+LISTING_TIME: Final = timedelta(seconds=30)
+"""For the list of its tools, after the start; as long as the start has when nobody says otherwise."""
+
 EFFECT_KEY: Final = "stretto/effect-key"
 """Key in ``_meta`` of a write: the same for every attempt, so that a server may do it once."""
 
@@ -41,7 +46,7 @@ class McpHost:
         self.belt = ToolBelt(allowed=settings.tools, hidden=reset, effects=settings.effects)
         """What is known of the tools: what was declared, and after `open` what the server says."""
         self._link: Link | None = None
-        self._opening = asyncio.Lock()
+        self._opening = LoopLock()
         self._users = 0
 
     async def open(self) -> None:
@@ -49,27 +54,37 @@ class McpHost:
 
         Raises ComponentError when it cannot be started, UsageError when what was declared does not fit its tools.
         """
+        self._forget_ended()
         self._users += 1
-        await self.linked()
+        try:
+            await self.linked()
+        except BaseException:  # what did not open is not closed
+            self._users -= 1
+            raise
 
     async def close(self) -> None:
         """End the server with its last user; the next call starts it again."""
+        self._forget_ended()
         self._users = max(0, self._users - 1)
         link = self._link
         if self._users == 0 and link is not None:
-            self._link, self._opening = None, asyncio.Lock()
+            self._link = None
             await link.close()
 
     async def linked(self) -> "Link":
         """The link of this event loop, started if need be."""
         if self._link is not None and self._link.loop is asyncio.get_running_loop():
             return self._link
-        if self._link is not None:  # its loop has ended, and the server with it
-            self._link, self._opening = None, asyncio.Lock()
-        async with self._opening:
+        self._forget_ended()
+        async with self._opening.here():
             if self._link is None:
                 self._link = await self._start()
             return self._link
+
+    def _forget_ended(self) -> None:
+        """Forget a link whose event loop has ended, with its users: the server ended with the loop."""
+        if self._link is not None and self._link.loop is not asyncio.get_running_loop():
+            self._link, self._users = None, 0
 
     async def ask(self, call: Call, tool: str, arguments: JsonObject, lease: Lease | None) -> Response:
         """Call a tool for a step.
@@ -125,6 +140,11 @@ class McpHost:
         lease = await link.leases.take(run, partial(self._reset, link))
         waited_ms = (link.loop.time() - asked) * 1000.0
         return McpRun(ask, lease, partial(link.leases.give, run), waited_ms)
+
+    @property
+    def open_limit(self) -> timedelta:
+        """How long `open` may take."""
+        return self.settings.start_timeout + LISTING_TIME
 
     def check_tool(self, tool: str) -> None:
         """Raise ComponentError when the tool surely cannot be called."""

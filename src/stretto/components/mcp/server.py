@@ -98,6 +98,11 @@ class McpServer:
         self._host.check_tool(name)
         return self._tools.setdefault(name, McpTool(self._host, name, self._confirm))
 
+    @property
+    def open_limit(self) -> timedelta:
+        """How long `open` may take: what its server may take to start, and then to list its tools."""
+        return self._host.open_limit
+
     async def open(self) -> None:
         """Start the server and ask it for its tools. Every `open` needs its `close`; only the first starts anything.
 

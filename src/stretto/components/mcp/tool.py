@@ -1,5 +1,7 @@
 """One tool of an MCP server as a component: its arguments are the request's fields."""
 
+from datetime import timedelta
+
 from stretto.components.mcp.confirm import Confirm, confirmed
 from stretto.components.mcp.host import McpHost
 from stretto.components.mcp.run import McpRun
@@ -38,6 +40,11 @@ class McpTool:
         if self._card is None or listed is not self._listed:
             self._card, self._listed = self._read_card(), listed
         return self._card
+
+    @property
+    def open_limit(self) -> timedelta:
+        """How long `open` may take: what its server may take to start, and then to list its tools."""
+        return self._host.open_limit
 
     async def open(self) -> None:
         """As `McpHost.open`."""

@@ -1,11 +1,12 @@
 """Functions and classes as components."""
 
-import asyncio
 import inspect
 from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from typing import Any, Final
 
 from stretto.components.codes import ComponentCode
+from stretto.components.loop_lock import LoopLock
 from stretto.components.python.digest import python_digest
 from stretto.components.python.instance import Instance, instance_of_class, instance_of_function
 from stretto.components.python.invoke import Invoke
@@ -18,6 +19,9 @@ from stretto.types.messages import Request, Response, RunInfo
 
 CALLS: Final = "call"
 """Capability of a component that calls others."""
+
+OPEN_LIMIT: Final = "open_limit"
+"""Attribute by which a class says how long its `open` may take."""
 
 
 class PythonComponent:
@@ -36,7 +40,7 @@ class PythonComponent:
         self._confirm_signature: Signature | None = None
         self._instance: Instance | None = None
         self._invoke: Invoke = self._open_and_invoke
-        self._opening = asyncio.Lock()
+        self._opening = LoopLock()
 
     @property
     def card(self) -> Card:
@@ -52,6 +56,12 @@ class PythonComponent:
             self._signature = read_signature(_called(self.target), self.target, is_method=isinstance(self.target, type))
         return self._signature
 
+    @property
+    def open_limit(self) -> timedelta | None:
+        """How long `open` may take: what the class says of itself, None when it says nothing."""
+        limit: timedelta | None = getattr(self.target, OPEN_LIMIT, None)
+        return limit
+
     def __call__(self, request: Request) -> Coroutine[Any, Any, Response]:
         return self._invoke(request)
 
@@ -60,7 +70,7 @@ class PythonComponent:
         await self._make_instance()
 
     async def _make_instance(self) -> None:
-        async with self._opening:
+        async with self._opening.here():
             if self._instance is None:
                 self._instance = await self.instantiate()
                 self._invoke = self._instance.invoke
@@ -68,7 +78,7 @@ class PythonComponent:
     async def close(self) -> None:
         """Run the instance's `close`. The next call makes another, also in another event loop."""
         instance, self._instance = self._instance, None
-        self._invoke, self._opening = self._open_and_invoke, asyncio.Lock()
+        self._invoke = self._open_and_invoke
         if instance is not None:
             await instance.close()
 
@@ -98,6 +108,7 @@ class PythonComponent:
         check_action_field(target, options, signature.names, takes_any=signature.takes_any)
         if isinstance(target, type):
             _check_constructor(target)
+            _check_open_limit(target)
             self._confirm_signature = _confirm_signature(target, signature)
         calls = signature.context and inspect.iscoroutinefunction(_called(target))
         return Card(
@@ -172,6 +183,18 @@ def _check_constructor(target: type) -> None:
             f"the constructor of '{target.__name__}' needs {', '.join(map(repr, needed))}, which nobody gives it",
             expected="a class that can be made without arguments",
             suggestion=f"give '{needed[0]}' a default, or build what it needs in `open`",
+        )
+
+
+def _check_open_limit(target: type) -> None:
+    limit = getattr(target, OPEN_LIMIT, None)
+    if limit is not None and not (isinstance(limit, timedelta) and limit > timedelta()):
+        raise refuse(
+            target,
+            ComponentCode.OPTION,
+            f"{OPEN_LIMIT} of '{target.__name__}' is {limit!r}",
+            expected="how long its `open` may take, a timedelta above 0",
+            suggestion=f"{OPEN_LIMIT} = timedelta(minutes=5)",
         )
 
 

@@ -406,6 +406,12 @@ class NeedsArguments:
     def __call__(self) -> None: ...
 
 
+class WrongLimit:
+    open_limit = 60
+
+    def __call__(self) -> None: ...
+
+
 class WrongConfirm:
     def __call__(self, order: str) -> None: ...
 
@@ -435,6 +441,7 @@ wrongly: Any = component
         ),
         (lambda: made(component(NoCall)).card, "has no __call__", "async def __call__"),
         (lambda: made(component(NeedsArguments)).card, "needs 'url'", "give 'url' a default"),
+        (lambda: made(component(WrongLimit)).card, "open_limit of 'WrongLimit' is 60", "timedelta(minutes=5)"),
         (lambda: made(component(WrongConfirm)).card, "`confirm` takes 'ordr'", "remove 'ordr'"),
     ],
 )
