@@ -112,7 +112,7 @@ class Opening:
         self._holding = [(name, each) for name, each in components.items() if isinstance(each, Opens)]
         self._shared = shared
         self._opened: list[tuple[str, Share]] = []
-        self._open_in: asyncio.AbstractEventLoop | None = None
+        self.open_in: asyncio.AbstractEventLoop | None = None
         """The event loop in which all are open; None when they are not."""
         self._loop: asyncio.AbstractEventLoop | None = None
         """The one in which some are open, or about to be."""
@@ -124,7 +124,7 @@ class Opening:
 
         Those that an event loop left which has ended are opened again; UsageError when it has not ended.
         """
-        if self._open_in is not asyncio.get_running_loop():
+        if self.open_in is not asyncio.get_running_loop():
             await self._open_here()
 
     async def close(self) -> None:
@@ -134,7 +134,7 @@ class Opening:
         """
         if self._is_elsewhere():
             return
-        self._open_in = None
+        self.open_in = None
         await _close_all(self._newest_first())
         self._loop = None
 
@@ -149,10 +149,10 @@ class Opening:
         loop = asyncio.get_running_loop()
         self._take(loop)
         async with self._opening.here():
-            if self._open_in is not loop:
+            if self.open_in is not loop:
                 await self._shared.clear()
                 await self._open_all()
-                self._open_in = self._loop = loop
+                self.open_in = self._loop = loop
 
     def _take(self, loop: asyncio.AbstractEventLoop) -> None:
         """Make it this event loop's. Two threads may come at once."""

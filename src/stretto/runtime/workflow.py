@@ -241,7 +241,8 @@ class Workflow:
 
     async def _ready(self) -> Engine:
         """The engine, with everything open that it needs. The store's file is made here, not when a workflow loads."""
-        await self.open()
+        if self._opening.open_in is not asyncio.get_running_loop():  # in every run's way: no more than this
+            await self._opening.open()
         if self._engine is None:
             self._engine = Engine(self.store, input_key=await asyncio.to_thread(lambda: self.store.input_key))
         return self._engine
