@@ -126,6 +126,8 @@ class _Insert:
 
     def run(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
         """Execute it over all rows; returns how many were inserted or changed."""
+        if len(rows) == 1:
+            return connection.execute(self._by_size[1], rows[0]).rowcount
         return sum([cursor.rowcount for cursor in self._executed(connection, rows)])
 
     def count(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
@@ -204,7 +206,8 @@ def apply(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
             blobs.append((write.run_id, write.tenant, write.blobs))
     _insert_all(connection, _OPEN, opened)
     _check_fences(connection, writes)
-    _STEP.run(connection, steps)
+    if steps:
+        _STEP.run(connection, steps)
     for write in rewritten:
         connection.execute("DELETE FROM step_batches WHERE run_id = ?", (write.run_id,))
         _STEP.run(connection, write.steps)
@@ -243,7 +246,7 @@ def _check_fences(connection: sqlite3.Connection, writes: Sequence[Write]) -> No
 
     A run that is sealed or opened in the same transaction is checked by that.
     """
-    held = {write.fence for write in writes if write.epoch}
+    held = {write.fence for write in writes if write.epoch and write.opened is None and write.sealed is None}
     if not held:
         return
     held -= {write.fence for write in writes if write.sealed is not None or write.opened is not None}
