@@ -250,6 +250,8 @@ async def _read_memory(state: RunState, given: JsonObject | None, lane: Lane) ->
         given = decoded(history.run.memory)
     if given is None and state.plan.memory is not None:
         given = await StepCall(state, state.plan.memory, {}, MEMORY_PATH, lane).run()
+        if lane.alarm.is_task_cancelled:  # as after any step: the component answered over it
+            raise asyncio.CancelledError
     if given is None:
         return {}
     run.memory = msgspec.Raw(snapshot(given))

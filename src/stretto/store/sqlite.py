@@ -23,7 +23,7 @@ from stretto.store.reading import Filters, RunSummary
 from stretto.store.settle import annotate, settle_effect
 from stretto.store.stats import StoreStats, count
 from stretto.store.writer import Writer
-from stretto.types.arguments import as_path, check_flag, check_text, check_whole
+from stretto.types.arguments import as_path, check_flag, check_text, check_whole, wrong
 from stretto.types.enums import Durability
 from stretto.types.errors import UsageError
 from stretto.types.ids import RunId
@@ -72,6 +72,8 @@ class Store:
 
     async def open(self, run: Run, durability: Durability) -> RunJournal:
         """Begin a run's record; under ``step`` its acceptance is committed on return."""
+        if type(durability) is not Durability:
+            raise wrong("the durability of a run", durability, "a Durability, such as Durability.STEP")
         if durability is Durability.STEP:
             journal = StepJournal(self, self._writer, run, epoch=1)
             self._executing.begin(run.id, journal)

@@ -124,12 +124,12 @@ async def failing_soon() -> None:
     raise ValueError("no")
 
 
-def cancelled_after_1_s(body: Block, value: dict[str, Any] | None = None) -> Run:
+def cancelled_after_1_s(body: Block, value: dict[str, Any] | None = None, **fields: Any) -> Run:
     """The sealed run of a body, cancelled when it has been under way for a second."""
     ledger = Ledger()
 
     async def main() -> None:
-        task = asyncio.ensure_future(Engine(ledger).run(plan(body), RunRequest(input=value or {})))
+        task = asyncio.ensure_future(Engine(ledger).run(plan(body, **fields), RunRequest(input=value or {})))
         await asyncio.sleep(1.0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -242,6 +242,12 @@ class TestCancellation:
         sealed = cancelled_after_1_s(linear(SHAPES[shape](stay, last), call(last, S)), {"items": [1, 2, 3, 4]})
         assert (sealed.status, sealed.reason, sealed.duration_ms) == (RunStatus.CANCELLED, Reason.CANCELLED, 1000.0)
         assert (len(stay.requests), last.requests) == (2 if "side by side" in shape else 1, [])
+
+    def test_after_a_cancellation_that_the_memory_answers_over_no_step_is_begun(self) -> None:
+        last, memory = returning("last", {}), call(Probe("stay", answering_over_cancellation({"x": 1})), S + 1)
+        sealed = cancelled_after_1_s(linear(call(last, S)), memory=memory)
+        assert (sealed.status, [record.path for record in sealed.steps]) == (RunStatus.CANCELLED, ["$memory"])
+        assert last.requests == []
 
     @pytest.mark.parametrize("shape", ["branches", "map side by side"])
     def test_components_side_by_side_that_ignore_a_cancellation_are_left_behind_after_a_grace(self, shape: str) -> None:

@@ -14,7 +14,7 @@ from stretto.record.recorder import Journal, Recorder
 from stretto.store.batch import Write
 from stretto.store.sqlite import Store
 from stretto.types.enums import Durability, RunStatus
-from stretto.types.errors import StoreError
+from stretto.types.errors import StoreError, UsageError
 from tests.unit.record.bag import BlobBag
 from tests.unit.record.generated import a_model_call, a_run, a_step, an_effect, an_open_run, any_run, raw
 
@@ -102,6 +102,11 @@ async def test_a_step_that_cannot_be_encoded_is_said_at_the_next_call_and_harms_
     with pytest.raises(StoreError, match=f"a step of run {run.id} cannot be kept: nan is not JSON"):
         journal.step(a_step("next"))
     assert [step.path for step in store.get(beside.id).steps] == ["plain"]
+
+
+async def test_a_durability_in_letters_is_refused_before_it_is_taken_for_another(store: Store) -> None:
+    with pytest.raises(UsageError, match="the durability of a run is 'step'; expected a Durability"):
+        await store.open(an_open_run(), "step")  # type: ignore[arg-type]
 
 
 async def test_steps_that_only_the_seal_brings_are_kept_too(store: Store) -> None:
