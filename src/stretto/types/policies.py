@@ -1,0 +1,89 @@
+"""What a person may declare about how calls to a component are guarded; each of these is one rule of the engine.
+
+Durations are seconds and rates are parts of one. `spec` refuses values outside the ranges given here, and rules
+that contradict each other. The defaults fit the traffic of agents: tens of calls, each of seconds to minutes.
+"""
+
+import msgspec
+
+
+class QuotaRule(msgspec.Struct, frozen=True, kw_only=True):
+    """How many retries and hedges the calls of a component may cause, so that they cannot storm."""
+
+    ratio: float = 0.2
+    """Retries and hedges per call, in [0, 1]. Default 0.2, as the retry budgets of Finagle and Envoy."""
+    floor: int = 3
+    """Retries and hedges that any window allows, however few the calls, 0 or more. Default 3, as Envoy's minimum."""
+    window_s: float = 60.0
+    """Seconds after which a call allows nothing more, in [1, 3600].
+
+    Default 60.0, as long as some calls to a model; Finagle's 10 s forget a call before it has failed.
+    """
+
+
+class BreakerRule(msgspec.Struct, frozen=True, kw_only=True):
+    """When calls to a component stop, and how it is tried again. Names and thresholds follow resilience4j."""
+
+    failure_rate: float = 0.5
+    """Part of the calls in the window that failed at which it opens, in (0, 1]. Default 0.5, as resilience4j."""
+    slow_rate: float = 0.8
+    """Part of the calls in the window that were slow at which it opens, in (0, 1].
+
+    Default 0.8: resilience4j's 1.0 lets one quick answer, from a cache perhaps, hide a crawl.
+    """
+    slow_after_s: float | None = None
+    """Seconds beyond which a call is slow, more than 0. Default None: no call is; only its owner knows what is slow."""
+    window_s: float = 60.0
+    """Seconds after which a call is forgotten, in [1, 3600]. Default 60.0: a fault of an hour ago says nothing now."""
+    window_calls: int = 50
+    """Calls after which a call is forgotten, in [1, 10000]. Default 50, half of resilience4j's, for fewer calls."""
+    min_calls: int = 10
+    """Calls that the window holds before it may open, in [1, window_calls].
+
+    Default 10: resilience4j's 100 are more calls than an agent makes while the fault lasts.
+    """
+    open_s: float = 5.0
+    """Seconds it stays open at first, in (0, max_open_s]; doubled by each probe that goes badly, until it closes.
+
+    Default 5.0: short, since doubling makes it long where that is called for.
+    """
+    max_open_s: float = 120.0
+    """Seconds it stays open at most, in [open_s, 3600]. Default 120.0, twice the fixed wait of resilience4j."""
+    probes: int = 2
+    """Calls that must go well before it closes, and that may be under way until then, in [1, 100].
+
+    Default 2: one may be luck, and each of resilience4j's 10 is a run put at risk.
+    """
+    lease_s: float = 30.0
+    """Seconds after which a probe that has not come back is given up, in [1, 3600].
+
+    What it says later is ignored, so let it be longer than the call's time-out. Default 30.0; resilience4j waits
+    for ever, and a call that is cancelled blocks it.
+    """
+
+
+class BulkheadRule(msgspec.Struct, frozen=True, kw_only=True):
+    """How many calls of a component run at once, and how many wait for that."""
+
+    limit: int | None = None
+    """Calls at once, 1 or more. Default None: as many as its service time bears (Netflix's Gradient2)."""
+    min_limit: int = 1
+    """Calls at once that an adaptive limit never goes below, in [1, max_limit].
+
+    Default 1, for a model server may bear no more; Netflix's 20 is for web services.
+    """
+    max_limit: int = 200
+    """Calls at once that an adaptive limit never goes beyond, min_limit or more. Default 200, as Netflix's."""
+    queue: int = 100
+    """Calls that wait at most, 0 or more; the next is refused. Default 100, as resilience4j's thread pool."""
+    priority: int = 0
+    """Of the step's calls in the queue: a greater one goes first, in [-100, 100]. Default 0, that of every step."""
+
+
+class HedgeRule(msgspec.Struct, frozen=True, kw_only=True):
+    """When a call that has not answered is sent again beside itself; the first answer counts (The Tail at Scale)."""
+
+    after_s: float | None = None
+    """Seconds without an answer, more than 0. Default None: the component's p95 so far, which costs 5 % more calls."""
+    copies: int = 1
+    """Calls sent beside the first, each after as long again, in [1, 4]. Default 1; gRPC allows 4."""
