@@ -11,7 +11,7 @@ from stretto.types.errors import InputError, NotJsonError, Violation
 from stretto.types.json import JsonObject
 
 
-class Admitted(msgspec.Struct, gc=False, frozen=True, kw_only=True):  # as a Run is
+class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     """A request that may be run, once, with its values as the record holds them."""
 
     request: RunRequest

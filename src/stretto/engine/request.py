@@ -13,7 +13,7 @@ from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
 
 
-class RunRequest(msgspec.Struct, gc=False, frozen=True, kw_only=True):  # as a Run is
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a run is asked for, beside its plan."""
 
     input: Mapping[str, object]

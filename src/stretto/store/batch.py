@@ -246,9 +246,7 @@ def _check_fences(connection: sqlite3.Connection, writes: Sequence[Write]) -> No
 
     A run that is sealed or opened in the same transaction is checked by that.
     """
-    held = {write.fence for write in writes if write.epoch and write.opened is None and write.sealed is None}
-    if not held:
-        return
-    held -= {write.fence for write in writes if write.sealed is not None or write.opened is not None}
+    checked = {write.fence for write in writes if write.sealed is not None or write.opened is not None}
+    held = {write.fence for write in writes if write.epoch} - checked
     if held and _FENCE.count(connection, list(held)) != len(held):
         raise RefusedError

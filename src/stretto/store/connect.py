@@ -47,6 +47,7 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
         connection.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # the writer makes its checkpoints between tasks
         migrate(connection)
+        _judge_owner(connection, path)  # again: it may have become a later release's meanwhile
         connection.execute("PRAGMA busy_timeout = 0")
     except BaseException as error:
         connection.close()

@@ -18,7 +18,7 @@ from stretto.types.ids import RunId
 class RunJournal(Refusable):
     """Writes one run when it has ended: durability ``run`` and ``none``. A record may not change once handed over."""
 
-    __slots__ = ("_durability", "_run_id", "_store", "_tenant", "_writer")
+    __slots__ = ("_durability", "_epoch", "_run_id", "_store", "_tenant", "_writer")
 
     def __init__(self, store: object, writer: Writer, run: Run, durability: Durability) -> None:
         self.refused = None
@@ -28,6 +28,8 @@ class RunJournal(Refusable):
         self._run_id: RunId = run.id
         self._tenant = run.tenant
         self._durability = durability
+        self._epoch = 0
+        """The fence that its writes are held to; 0 before the run has a row."""
 
     def step(self, record: StepRecord) -> None:
         """Nothing yet: it waits for the seal."""
@@ -58,10 +60,10 @@ class RunJournal(Refusable):
         write.effect = effect_row(effect, write.put)
         await self._writer.submit(_sized(write, write.effect))
 
-    def _begin(self, epoch: int = 0) -> Write:
+    def _begin(self) -> Write:
         if self.refused is not None:
             raise self.refused
-        return Write(self._run_id, self._tenant, epoch, self)
+        return Write(self._run_id, self._tenant, self._epoch, self)
 
 
 class StepJournal(RunJournal):
@@ -72,7 +74,7 @@ class StepJournal(RunJournal):
     written behind, at the next call.
     """
 
-    __slots__ = ("__weakref__", "_epoch", "_fresh", "_kept", "_lock", "ended")
+    __slots__ = ("__weakref__", "_fresh", "_kept", "_lock", "ended")
 
     def __init__(self, store: object, writer: Writer, run: Run, *, epoch: int, kept: Sequence[StepRecord] = ()) -> None:
         super().__init__(store, writer, run, Durability.STEP)
@@ -135,9 +137,6 @@ class StepJournal(RunJournal):
         write.rewrite = len(steps) < count or not all(map(is_, self._kept, steps))
         first = 0 if write.rewrite else count
         return step_rows(self._run_id, first, steps[first:], write.put)
-
-    def _begin(self, epoch: int = 0) -> Write:
-        return super()._begin(epoch or self._epoch)
 
 
 def _not_ended(run: Run) -> StoreError:

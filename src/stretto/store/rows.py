@@ -1,4 +1,4 @@
-"""Records as rows, and rows as records. Encoding happens where the record is handed over, so that a row is a snapshot.
+"""Records as rows, and rows as records. What is encoded may not change between its hand-over and its commit.
 
 A document's field above 4 KiB is kept in `blobs` and stands in the row as a marker. The `spilled` column names those
 fields, so that no value which only looks like a marker is ever taken for one.
@@ -17,18 +17,17 @@ from stretto.record.codec import (
     decode_steps,
     encode_effect,
     encode_head,
-    encode_plain_steps,
-    encode_step,
+    encode_steps,
 )
 from stretto.record.model import EffectRecord, Run, StepRecord
 from stretto.types.enums import Durability
 from stretto.types.ids import Digest, digest_of
 
 SPILL_BYTES: Final = 4096
-"""Larger values go to `blobs`: a row should fit a page, and large values tend to repeat from run to run."""
+"""Larger values go to `blobs`: they tend to repeat from run to run, and few are ever read."""
 
 _STEPS_PER_ROW: Final = 256
-"""At most: a row is read whole, and comes to no more than a megabyte."""
+"""At most, so that a row comes to no more than a megabyte: it is read whole."""
 
 _KEPT_INLINE: Final = frozenset({"labels", "id", "path", "status"})
 """Fields that listings read; they never spill."""
@@ -105,29 +104,27 @@ def step_rows(run_id: str, first: int, steps: Sequence[StepRecord], put: Put) ->
     """
     if not steps:
         return []
-    whole = encode_plain_steps(steps)
-    if whole is not None and len(whole) <= SPILL_BYTES:
-        return [(run_id, first, len(steps), whole.decode(), None)]
+    texts = encode_steps(steps, put)
+    if len(texts) <= _STEPS_PER_ROW and max(map(len, texts)) <= SPILL_BYTES:
+        return [_batch(run_id, first, texts)]
     rows: list[StepRow] = []
-    texts: list[bytes] = []
-
-    def end_row(seq: int) -> None:
-        """Make a row of the texts before number `seq`."""
-        if texts:
-            rows.append((run_id, seq - len(texts), len(texts), f"[{b','.join(texts).decode()}]", None))
-            texts.clear()
-
-    for seq, step in enumerate(steps, first):
-        text = encode_step(step, put)
+    begun = 0
+    for at, text in enumerate(texts):
         is_large = len(text) > SPILL_BYTES
-        if is_large or len(texts) == _STEPS_PER_ROW:
-            end_row(seq)
+        if begun < at and (is_large or at - begun == _STEPS_PER_ROW):
+            rows.append(_batch(run_id, first + begun, texts[begun:at]))
+            begun = at
         if is_large:
-            rows.append((run_id, seq, 1, *_spill(text, put)))
-        else:
-            texts.append(text)
-    end_row(first + len(steps))
+            rows.append((run_id, first + at, 1, *_spill(text, put)))
+            begun = at + 1
+    if begun < len(texts):
+        rows.append(_batch(run_id, first + begun, texts[begun:]))
     return rows
+
+
+def _batch(run_id: str, first: int, texts: Sequence[bytes]) -> StepRow:
+    """One row of several steps."""
+    return run_id, first, len(texts), f"[{b','.join(texts).decode()}]", None
 
 
 def effect_row(effect: EffectRecord, put: Put) -> Row:

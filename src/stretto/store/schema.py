@@ -134,17 +134,19 @@ def application_of(connection: sqlite3.Connection) -> int:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a file to this release's schema; all or nothing, and once when several processes try at the same time."""
-    if version_of(connection) == VERSION:
+    """Bring an older file to this release's schema; all or nothing, and once when several processes try together."""
+    if version_of(connection) >= VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for version in range(version_of(connection), VERSION):
-            for statement in _statements(_STEPS[version]):
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        _first_values(connection)
+        found = version_of(connection)  # again: another process may have been faster, also one of a later release
+        if found < VERSION:
+            for script in _STEPS[found:]:
+                for statement in _statements(script):
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            _first_values(connection)
     except BaseException:
         connection.execute("ROLLBACK")
         raise

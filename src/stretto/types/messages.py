@@ -21,7 +21,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """In the currency of the workflow's budget."""
 
 
-class RunInfo(msgspec.Struct, gc=False, frozen=True, kw_only=True):  # JSON and text: nothing in it can hold it
+class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What is fixed for a whole run and travels with every call in it."""
 
     id: RunId

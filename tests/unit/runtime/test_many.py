@@ -1,6 +1,8 @@
 """Many calls, a few at a time: in order, and together to their end."""
 
 import asyncio
+import sys
+from typing import Any
 
 import pytest
 
@@ -73,6 +75,16 @@ def test_as_many_are_made_at_once_as_may_be(count: int, concurrency: int, most: 
 
     assert run_virtual(main()) == -(-count // concurrency)
     assert max(at_once) == most
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="tasks begin late before Python 3.12")
+def test_tasks_that_begin_at_once_are_no_deeper_for_being_many() -> None:
+    async def main() -> list[int]:
+        eager: Any = asyncio.eager_task_factory  # type: ignore[attr-defined,unused-ignore]  # of later releases
+        asyncio.get_running_loop().set_task_factory(eager)
+        return await in_order(doubled, [9] * 2000, concurrency=1000)
+
+    assert run_virtual(main()) == [18] * 2000
 
 
 def test_the_first_that_fails_ends_all_and_nothing_more_is_begun() -> None:

@@ -1,11 +1,13 @@
 import pytest
 
-from stretto.record.model import StepRecord
+from stretto.record.model import ErrorInfo, StepRecord
 from stretto.store.rows import SPILL_BYTES, read_steps, step_rows
+from stretto.types.errors import NotJsonError
 from stretto.types.ids import Digest, digest_of
 from tests.unit.record.generated import a_model_call, a_step, raw
 
 LARGE = raw("x" * SPILL_BYTES)
+NEARLY_LARGE = raw("x" * (SPILL_BYTES - 200))
 
 
 def small(count: int) -> list[StepRecord]:
@@ -19,6 +21,7 @@ def small(count: int) -> list[StepRecord]:
         pytest.param(small(4), [4], id="a few plain ones"),
         pytest.param([*small(2), a_step("rich", evidence={"score": 0.5}), *small(1)], [4], id="with evidence"),
         pytest.param(small(600), [256, 256, 88], id="many"),
+        pytest.param([a_step("s", output=NEARLY_LARGE)] * 600, [256, 256, 88], id="many nearly large ones"),
         pytest.param([a_step("large", output=LARGE)], [1], id="a large one"),
         pytest.param([*small(2), a_step("large", output=LARGE), *small(3)], [2, 1, 3], id="a large one between"),
         pytest.param([a_step("a", output=LARGE), a_step("b", output=LARGE)], [1, 1], id="large ones only"),
@@ -42,4 +45,10 @@ def test_steps_share_rows_but_for_large_ones_and_are_read_back_in_order(
     assert [step.path for step in read] == [step.path for step in steps]
     assert [bytes(step.output) for step in read] == [bytes(step.output) for step in steps]
     assert [step.evidence for step in read] == [step.evidence for step in steps]
-    assert all(len(row[3]) <= 256 * SPILL_BYTES for row in rows)
+    assert all(len(doc) < 1_100_000 for _, _, _, doc, _ in rows)
+
+
+def test_a_step_that_cannot_be_encoded_is_named() -> None:
+    odd = a_step("odd", error=ErrorInfo(code="shop.\ud800", message="no"))
+    with pytest.raises(NotJsonError, match="step 'odd' cannot be recorded"):
+        step_rows("run", 0, [a_step("plain"), odd], digest_of)

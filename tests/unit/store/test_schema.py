@@ -1,14 +1,18 @@
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from stretto.record.codec import encode_step
 from stretto.record.model import Run
+from stretto.store import schema
 from stretto.store.rows import OPENED_COLUMNS, SPILL_BYTES, opened_row
-from stretto.store.schema import _STEPS, _statements
+from stretto.store.schema import _STEPS, VERSION, _statements, version_of
 from stretto.store.sqlite import Store
 from stretto.types.enums import Durability, RunStatus
 from stretto.types.ids import Digest, digest_of
@@ -51,6 +55,27 @@ def test_a_file_of_the_first_schema_is_read_and_written_on(path: Path) -> None:
         assert store.stats().steps == 3
         store.delete([old.id])
         assert store.stats().steps == 0
+
+
+def test_processes_that_open_an_older_file_together_bring_it_up_to_date_once(path: Path) -> None:
+    write_version_1(path, old := a_run(steps=[a_step(f"s{index}") for index in range(200)]), {})
+    code = "import sys, stretto\nwith stretto.Store(sys.argv[1]) as store: print(store.stats().steps)"
+    asked = [subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [process.communicate()[0].strip() for process in asked] == ["200"] * 4
+    with Store(path) as store:
+        assert canonical_run(store.get(old.id)) == canonical_run(old)
+
+
+def test_a_file_that_a_later_release_made_meanwhile_stays_as_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(path) as store:
+        store.stats()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"PRAGMA user_version = {VERSION + 1}")
+    seen = iter([0])
+    monkeypatch.setattr(schema, "version_of", lambda connection: next(seen, None) or version_of(connection))
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        schema.migrate(database)
+        assert version_of(database) == VERSION + 1
 
 
 async def test_a_run_that_the_first_schema_left_unsealed_can_be_taken_over(path: Path) -> None:
