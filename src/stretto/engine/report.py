@@ -1,4 +1,5 @@
-"""What a component reports beside its output is held to the record's rules: its types, finite numbers, JSON."""
+"""What a component reports beside its output is held to the record's rules: its types, finite numbers, JSON, and
+choices that can have been made."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -7,6 +8,7 @@ from typing import Final
 import msgspec
 import orjson
 
+from stretto.record.arrays import ARRAY_FIELDS, misfit
 from stretto.record.canonical import snapshot
 from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.errors import ContractError, NotJsonError
@@ -16,6 +18,10 @@ from stretto.types.messages import Response, Usage
 
 MOST_TOKENS: Final = 10**12
 """Of one call: far more than any, and a million such calls add up to less than 2^63."""
+
+
+ROUNDING: Final = 1e-6
+"""Nats by which the log-probability of a sure choice may lie above 0: what float32 makes of a softmax."""
 
 
 class _Report(msgspec.Struct):
@@ -47,7 +53,10 @@ def check_report(name: str, response: Response) -> None:
     """Raise ContractError for what no record can hold: sealing would lose the run over it."""
     try:
         _check_numbers(name, response)
+        _check_calls(name, response.model_calls)
         _as_read_back(response)
+        for action in response.actions:
+            _check_choice(name, action)
         if response.usage is not None:
             _check_usage(name, response.usage)
     except (AttributeError, TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
@@ -90,6 +99,54 @@ def _check_numbers(name: str, response: Response) -> None:
             )
     if response.usage is not None and not isfinite(response.usage.cost):
         raise ContractError(f"component '{name}' reported a cost of {response.usage.cost}; expected a finite number")
+
+
+def _check_calls(name: str, calls: object) -> None:
+    """Model calls that can be kept and read back: arrays of numbers, and messages that are JSON."""
+    if not isinstance(calls, tuple | list):  # a generator would be spent by the time that it is recorded
+        raise ContractError(f"the model calls of component '{name}' are {type(calls).__name__}; expected a tuple")
+    for call in calls:
+        for field in ARRAY_FIELDS:
+            value = getattr(call, field)
+            wrong = "" if value is None else misfit(value)
+            if wrong:
+                raise ContractError(
+                    f"component '{name}' reported a model call whose '{field}' is {wrong}; expected a numpy array of "
+                    f"numbers or booleans. Give np.array(...) of one number per token, or None when they are unknown"
+                )
+        try:
+            snapshot(call.messages)
+        except NotJsonError as error:
+            raise ContractError(
+                f"component '{name}' reported a model call whose messages are not JSON: {error}"
+            ) from error
+
+
+def _check_choice(name: str, action: Action) -> None:
+    """A choice that can have been made: learning divides by its probability and looks it up in its support."""
+    wrong = _impossible(action)
+    if wrong:
+        raise ContractError(f"component '{name}' reported the action '{action.name}' with {wrong}")
+
+
+def _impossible(action: Action) -> str:
+    """What no choice can have been, and what was expected; empty for a choice that can have been made."""
+    support, available = action.support, action.available
+    if not 0.0 < action.propensity <= 1.0:
+        return f"propensity {action.propensity}; expected a probability: above 0, at most 1"
+    if not support:
+        return f"available {list(available)} and no support; expected the alternatives in support" if available else ""
+    if len(set(support)) < len(support):
+        return f"an alternative twice in its support {list(support)}; expected each once"
+    if action.chosen not in support:
+        return f"'{action.chosen}' chosen; expected one of its support {list(support)}"
+    if available and len(available) != len(support):
+        return f"{len(available)} values in available for {len(support)} alternatives; expected one for each, or none"
+    if available and not action.forced and not available[support.index(action.chosen)]:
+        return f"'{action.chosen}' chosen, which was not available; expected an alternative that was, or forced=True"
+    if action.logprob > ROUNDING:
+        return f"log-probability {action.logprob}; expected the logarithm of a probability: 0 or less"
+    return ""
 
 
 def _check_usage(name: str, usage: Usage) -> None:

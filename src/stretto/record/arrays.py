@@ -1,5 +1,6 @@
 """Arrays beside the record: a safetensors blob for each, and in JSON only ``{"$blob", "dtype", "shape"}``."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -19,6 +20,9 @@ ARRAY_FIELDS: Final = ("prompt_ids", "completion_ids", "logprobs", "mask")
 
 _TENSOR: Final = "array"
 """Name of the one tensor in a blob."""
+
+_NUMBERS: Final = "biuf"
+"""Kinds of numpy's types that are kept: booleans, integers, floats."""
 
 _WIDEST_BYTES: Final = 8
 """safetensors knows no wider number."""
@@ -70,6 +74,16 @@ class BlobFolder:
         return self._folder / f"{digest}.safetensors"
 
 
+def misfit(value: object) -> str:
+    """What a value is that cannot be kept as an array, in words; empty for one that can. Imports no numpy."""
+    numpy = sys.modules.get("numpy")  # without it nobody has made an array
+    if numpy is None or not isinstance(value, numpy.ndarray):
+        return f"of type {type(value).__name__}"
+    dtype = value.dtype
+    is_number = dtype.kind in _NUMBERS and dtype.itemsize <= _WIDEST_BYTES
+    return "" if is_number else f"an array of {dtype}"
+
+
 def detach(step: StepRecord, put: Put | None) -> StepRecord:
     """The step with every array replaced by its reference, the arrays given to `put`; itself when it has none."""
     if not any(_is_array(value) for call in step.model_calls for value in _arrays(call).values()):
@@ -109,10 +123,9 @@ def _pack(array: "np.ndarray[Any, np.dtype[Any]]", put: Put) -> dict[str, Any]:
     import numpy as np
     from safetensors.numpy import save
 
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf" or array.dtype.itemsize > _WIDEST_BYTES:
-        raise NotJsonError(
-            f"a model call holds a {type(array).__name__} of {array.dtype}; give a numpy array of numbers or booleans"
-        )
+    wrong = misfit(array)
+    if wrong:
+        raise NotJsonError(f"a model call holds what is {wrong}; give a numpy array of numbers or booleans")
     digest = put(save({_TENSOR: np.ascontiguousarray(array)}))
     reference: dict[str, Any] = msgspec.to_builtins(ArrayRef(digest, array.dtype.name, array.shape))
     return reference

@@ -48,6 +48,37 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
     "a reward beyond any float": ({"rewards": (Reward(name="r", value=10**400),)}, "too large"),
     "an array of rewards": ({"rewards": np.zeros(2)}, "has no attribute 'weight'"),
     "a text that is none": ({"model_calls": (ModelCall(model="m", text=7),)}, r"model_calls\[0\]\.text"),  # type: ignore[arg-type]  # what users give
+    "messages with NaN": ({"model_calls": (ModelCall(model="m", messages=[NAN]),)}, "messages are not JSON"),
+    "model calls that are spent when they are recorded": ({"model_calls": (c for c in ())}, "expected a tuple"),
+    **{
+        f"log-probabilities that are {what}": (
+            {"model_calls": (ModelCall(model="m", logprobs=value),)},
+            rf"'logprobs' is .*{says}.*; expected a numpy array of numbers",
+        )
+        for what, value, says in (
+            ("objects", np.array([None, -0.1]), "object"),
+            ("complex", np.array([1j]), "complex128"),
+            ("times", np.array(["2026-01-01"], dtype="datetime64[s]"), "datetime64"),
+            ("texts", np.array(["a"]), "<U1"),
+            ("one number", np.float32(1), "float32"),
+            ("a list", [1, 2], "list"),
+            ("a text", "abc", "str"),
+            ("a mapping", {"a": 1}, "dict"),
+        )
+    },
+    **{
+        f"an action with {what}": ({"actions": (msgspec.structs.replace(ACTION, **fields),)}, says)
+        for what, fields, says in (
+            ("a choice outside its support", {"chosen": "z"}, r"'z' chosen; expected one of its support \['a', 'b'\]"),
+            ("an alternative twice", {"support": ("a", "a")}, "twice in its support"),
+            ("more alternatives than are said to be available", {"available": (True,)}, "1 values in available for 2"),
+            ("nothing but what is available", {"support": (), "available": (True,)}, "no support"),
+            ("a choice that was not available", {"available": (False, True)}, "'a' chosen, which was not available"),
+            ("a log-probability above 0", {"logprob": 5.0}, "log-probability 5.0; expected .* 0 or less"),
+            ("a propensity above 1", {"propensity": 7.0}, "propensity 7.0; expected a probability"),
+            ("a propensity of 0", {"propensity": 0.0}, "propensity 0.0; expected a probability"),
+        )
+    },
     "evidence that is a list": ({"evidence": [1]}, "is list; expected a mapping"),
     "evidence with NaN": ({"evidence": {"score": NAN}}, "is not JSON"),
 }
@@ -60,6 +91,20 @@ def test_a_report_that_no_record_can_hold_fails_its_step_and_loses_no_run(report
     assert result.error is not None
     assert re.search(says, result.error.message), result.error.message
     assert encode_run(result)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"logprob": 1e-8, "propensity": 1.0},
+        {"available": (False, True), "forced": True},
+        {"support": (), "logprob": 2.5},
+    ],
+    ids=["a sure choice as float32 has it", "what a rule chose against the mask", "a choice of no listed alternatives"],
+)
+def test_an_action_that_can_have_been_taken_is_recorded(fields: dict[str, Any]) -> None:
+    action = msgspec.structs.replace(ACTION, **fields)
+    assert run(linear(call(reporting(actions=(action,)), S))).steps[0].actions == (action,)
 
 
 def test_evidence_is_kept_as_it_was_when_the_component_answered() -> None:
