@@ -47,9 +47,10 @@ class Blocks:
         slots: dict[str, int] = {}
         for step in steps:
             slots[step.name.value] = self._declarations.declare(step, names, writers, carried)
-        merged = frozenset(tuple(m.target.value.split(".")) for step in steps for m in step.merge)
-        writers.bind(names, needs, merged)
-        self._declarations.bind_merges(steps, names)
+        writers.bind(names, needs)
+        if carried is not None:
+            carried.settle(needs, self._report)
+        self._declarations.bind_merges(steps, names, writers)
         compiled = [self._step(step, slots[step.name.value], names) for step in steps]
         ops = [op for op in compiled if op is not None]
         if len(ops) < len(steps):

@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 
 from stretto.plan.codes import PlanCode
+from stretto.plan.expr import ExprCode, UnknownPath
 from stretto.plan.fields import Reader
-from stretto.plan.flow import Writers
+from stretto.plan.flow import Writers, Written, latest_first
 from stretto.plan.names import Binding, Names
 from stretto.plan.outputs import OutputTypes
 from stretto.plan.slots import Slots
 from stretto.plan.valuetype import Missing, ValueType, at
-from stretto.spec.model import AliasSpec, StepSpec
+from stretto.spec.model import AliasSpec, MergeSpec, StepSpec
 from stretto.spec.report import Report
+from stretto.spec.source import Located
 from stretto.spec.suggest import nearest
 
 
@@ -20,6 +22,16 @@ class Carried:
     def __init__(self, names: Mapping[str, int]) -> None:
         self.names = names
         self.writers: dict[str, list[Binding]] = {}
+        """Of each name, the latest first; known once they are settled."""
+        self._written: dict[str, list[Written]] = {}
+
+    def add(self, name: str, target: Located[str], binding: Binding) -> None:
+        """Note that a step of the body writes a name."""
+        self._written.setdefault(name, []).append((target, binding))
+
+    def settle(self, needs: dict[str, frozenset[str]], report: Report) -> None:
+        """Order the writers of each name; report two whose order nothing gives."""
+        self.writers = {name: latest_first(written, needs, report) for name, written in self._written.items()}
 
 
 class Declarations:
@@ -48,6 +60,8 @@ class Declarations:
                 self._write_carry(alias, binding, carried)
             else:
                 writers.add(alias.target, binding)
+        for merge in step.merge:
+            writers.merge(merge.target, name)
         return slot
 
     def _alias(self, step: StepSpec, alias: AliasSpec, slot: int, kind: ValueType) -> Binding | None:
@@ -72,7 +86,7 @@ class Declarations:
     def _write_carry(self, alias: AliasSpec, binding: Binding, carried: Carried | None) -> None:
         name = alias.target.value.removeprefix("carry.")
         if carried is not None and name in carried.names:
-            carried.writers.setdefault(name, []).append(binding)
+            carried.add(name, alias.target, binding)
             return
         known = [] if carried is None else [f"carry.{each}" for each in carried.names]
         near = nearest(alias.target.value, known)
@@ -86,14 +100,47 @@ class Declarations:
             )
         )
 
-    def bind_merges(self, steps: Sequence[StepSpec], names: Names) -> None:
+    def bind_merges(self, steps: Sequence[StepSpec], names: Names, writers: Writers) -> None:
         """Give what a merge names its sources, in their order."""
         for step in steps:
             for merge in step.merge:
-                bindings: list[Binding] = []
-                for source in merge.sources:
-                    read = self._reader.expression(source, names)
-                    if read is not None:
-                        bindings += names.bindings(tuple(source.value.split(".")))
-                if bindings:
-                    names.bind(tuple(merge.target.value.split(".")), bindings)
+                self._bind_merge(merge, names, writers)
+
+    def _bind_merge(self, merge: MergeSpec, names: Names, writers: Writers) -> None:
+        target = tuple(merge.target.value.split("."))
+        if target[0] == "carry":
+            self._report.add(
+                merge.target.span.problem(
+                    PlanCode.CARRY,
+                    f"a merge cannot write '{merge.target.value}'",
+                    expected="a name of your own",
+                    suggestion="let the steps write the carry by `output_mapping`, and give their order by `needs`",
+                )
+            )
+            return
+        sources = [self._source(source, names) for source in merge.sources]
+        if all(sources):  # else reported: the rest of the list is no whole answer
+            bindings = [binding for source in sources for binding in source]
+            writers.check_merge(target, bindings)
+            names.bind(target, bindings)
+
+    def _source(self, source: Located[str], names: Names) -> list[Binding]:
+        """The places that a merge's source may be read from; none after reporting why."""
+        read = self._reader.expression(source, names)
+        if read is None:
+            return []
+        why, expected = f"a merge takes paths, and `{source.value}` is none", "a path: steps.NAME.field"
+        if read.parts:
+            try:
+                return names.bindings(read.parts)
+            except UnknownPath as unknown:  # a parent of names, which an expression may read whole
+                why, expected = unknown.message, f"one of {', '.join(f'{read.path}.{part}' for part in unknown.valid)}"
+        self._report.add(
+            source.span.problem(
+                ExprCode.UNSUPPORTED,
+                why,
+                expected=expected,
+                suggestion="merge the paths as they are, and work out the rest where the merged path is read",
+            )
+        )
+        return []

@@ -29,7 +29,7 @@ from stretto.spec.report import Report
 from stretto.spec.source import Located, Span
 from stretto.spec.suggest import nearest
 from stretto.types.errors import Problem
-from stretto.types.json import Json, Schema
+from stretto.types.json import Json, Schema, ValuePath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,8 @@ class Read:
     """The value, boxed, when the file gives a constant."""
     path: str = ""
     """Its text, when it is a path and nothing else."""
+    parts: ValuePath = ()
+    """That path, part by part."""
 
 
 class Reader:
@@ -69,7 +71,14 @@ class Reader:
             return None
         self._note_doubts(text, compiled)
         path = text.value.strip() if compiled.is_path else ""
-        return Read(get=compiled.evaluate, type=compiled.type, slots=compiled.slots, span=text.span, path=path)
+        return Read(
+            get=compiled.evaluate,
+            type=compiled.type,
+            slots=compiled.slots,
+            span=text.span,
+            path=path,
+            parts=compiled.is_path or (),
+        )
 
     def condition(self, text: Located[str], names: Names) -> Read | None:
         """Compile a condition; a constant one is reported or noted."""

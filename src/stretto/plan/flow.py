@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from stretto.plan.codes import PlanCode
 from stretto.plan.model import AnyOp, Block, CallOp, SubOp
@@ -13,69 +14,129 @@ from stretto.spec.source import Located
 from stretto.spec.suggest import nearest
 from stretto.types.enums import Effect
 
+Target: TypeAlias = tuple[str, ...]
+"""A path that is written, name by name."""
+
+Written: TypeAlias = tuple[Located[str], Binding]
+"""One step's writing of a path, and where the file says so."""
+
 
 @dataclass(slots=True)
 class Writers:
-    """Every alias that the steps of a block write, before it is bound to a name."""
+    """Every alias and merge that the steps of a block write, before it is bound to a name."""
 
     report: Report
-    by_target: dict[tuple[str, ...], list[tuple[Located[str], Binding]]] = field(default_factory=dict)
+    by_target: dict[Target, list[Written]] = field(default_factory=dict)
+    merges: dict[Target, tuple[Located[str], str]] = field(default_factory=dict)
+    """Which step merges into a path, and where."""
 
     def add(self, target: Located[str], binding: Binding) -> None:
         """Note that a step writes a path."""
         self.by_target.setdefault(tuple(target.value.split(".")), []).append((target, binding))
 
-    def bind(self, names: Names, needs: dict[str, frozenset[str]], merged: frozenset[tuple[str, ...]]) -> None:
-        """Bind every alias; report paths with two writers whose order nothing gives."""
-        targets = sorted(self.by_target)
-        for target in targets:
-            writers = self.by_target[target]
-            self._check_prefixes(target, targets)
-            if target in merged:
-                continue
-            if len(writers) > 1 and not _ordered(writers, needs):
-                self._two_writers(target, writers)
-            names.bind(target, [binding for _, binding in _latest_first(writers, needs)])
+    def merge(self, target: Located[str], step: str) -> None:
+        """Note that a step merges the writers of a path; a second merge of it is reported."""
+        first, by = self.merges.setdefault(tuple(target.value.split(".")), (target, step))
+        if first is not target:
+            self._report(
+                target,
+                f"steps '{by}' and '{step}' both merge into '{target.value}' (the first at line {first.mark.line})",
+                expected="one merge that names every writer",
+                suggestion=f"one list of all paths, in step '{by}'",
+            )
 
-    def _check_prefixes(self, target: tuple[str, ...], targets: Sequence[tuple[str, ...]]) -> None:
-        for other in targets:
-            if len(other) < len(target) and target[: len(other)] == other:
-                place, binding = self.by_target[target][0]
-                first = self.by_target[other][0]
-                self.report.add(
-                    place.span.problem(
-                        PlanCode.TWO_WRITERS,
-                        f"step '{binding.step}' writes '{'.'.join(target)}', which is inside '{'.'.join(other)}', "
-                        f"written by step '{first[1].step}' at line {first[0].mark.line}",
-                        expected="one writer for a path and everything inside it",
-                        suggestion="write to another path",
-                    )
+    def bind(self, names: Names, needs: dict[str, frozenset[str]]) -> None:
+        """Bind every alias; report paths with two writers whose order nothing gives, and paths inside others."""
+        places = {
+            **{target: (place, binding.step) for target, [(place, binding), *_] in self.by_target.items()},
+            **self.merges,
+        }
+        for target in sorted(places):
+            self._check_prefixes(target, places)
+            self._check_around(target, places[target], names.overlapping(target))
+        for target, written in sorted(self.by_target.items()):
+            if target not in self.merges:
+                names.bind(target, latest_first(written, needs, self.report))
+
+    def check_merge(self, target: Target, sources: Sequence[Binding]) -> None:
+        """Report the writers of a path that its merge does not name: what they write would be lost."""
+        slots = {source.slot for source in sources}
+        for place, binding in self.by_target.get(target, ()):
+            if binding.slot not in slots:
+                merge, step = self.merges[target]
+                self._report(
+                    merge,
+                    f"step '{binding.step}' writes '{'.'.join(target)}' at line {place.mark.line}, and the merge in "
+                    f"step '{step}' does not name it",
+                    expected="a merge that names every writer",
+                    suggestion=f"steps.{binding.step} in the list, where its turn is",
                 )
 
-    def _two_writers(self, target: tuple[str, ...], writers: Sequence[tuple[Located[str], Binding]]) -> None:
-        (first, one), (second, other) = writers[0], writers[1]
-        path = ".".join(target)
-        self.report.add(
-            second.span.problem(
-                PlanCode.TWO_WRITERS,
-                f"steps '{one.step}' and '{other.step}' both write '{path}' "
-                f"(the first at line {first.mark.line}), in no given order",
-                expected="one writer, or an order",
-                suggestion=f"needs: [{one.step}] in step '{other.step}', "
-                f"or merge: {{{path}: [steps.{other.step}, steps.{one.step}]}}",
+    def _check_prefixes(self, target: Target, places: dict[Target, tuple[Located[str], str]]) -> None:
+        for other, (first, by) in places.items():
+            if len(other) < len(target) and target[: len(other)] == other:
+                place, step = places[target]
+                self._report_inside(
+                    place,
+                    f"step '{step}' writes '{'.'.join(target)}', which is inside '{'.'.join(other)}', "
+                    f"written by step '{by}' at line {first.mark.line}",
+                )
+
+    def _check_around(self, target: Target, written: tuple[Located[str], str], around: str) -> None:
+        """In a body: what is written outside, or the loop's own, stays what it is."""
+        if around:
+            place, step = written
+            path = ".".join(target)
+            where = "which is inside" if path.startswith(f"{around}.") else "around"
+            self._report_inside(
+                place, f"step '{step}' writes '{path}', {where} '{around}', which stands outside the body"
             )
+
+    def _report_inside(self, place: Located[str], message: str) -> None:
+        self._report(
+            place,
+            message,
+            expected="one writer for a path and everything inside it",
+            suggestion="write to another path",
         )
 
+    def _report(self, place: Located[str], message: str, *, expected: str, suggestion: str) -> None:
+        self.report.add(place.span.problem(PlanCode.TWO_WRITERS, message, expected=expected, suggestion=suggestion))
 
-def _ordered(writers: Sequence[tuple[Located[str], Binding]], needs: dict[str, frozenset[str]]) -> bool:
-    steps = [binding.step for _, binding in writers]
+
+def latest_first(written: Sequence[Written], needs: dict[str, frozenset[str]], report: Report) -> list[Binding]:
+    """The writers of one path, whose values are asked in this order; report two whose order nothing gives."""
+    if len(written) > 1 and not _ordered(written, needs):
+        _report_two_writers(written, report)
+    bindings = [binding for _, binding in written]
+    return sorted(bindings, key=lambda binding: len(needs.get(binding.step, ())), reverse=True)
+
+
+def _ordered(written: Sequence[Written], needs: dict[str, frozenset[str]]) -> bool:
+    steps = [binding.step for _, binding in written]
     return all(a in needs[b] or b in needs[a] for i, a in enumerate(steps) for b in steps[i + 1 :])
 
 
-def _latest_first(
-    writers: Sequence[tuple[Located[str], Binding]], needs: dict[str, frozenset[str]]
-) -> list[tuple[Located[str], Binding]]:
-    return sorted(writers, key=lambda writer: len(needs.get(writer[1].step, ())), reverse=True)
+def _report_two_writers(written: Sequence[Written], report: Report) -> None:
+    (first, one), (second, other) = written[0], written[1]
+    path = second.value
+    order = f"needs: [{one.step}] in step '{other.step}'"
+    merge = f", or merge: {{{path}: [steps.{other.step}, steps.{one.step}]}}"
+    twice = one.step == other.step
+    message = (
+        f"step '{one.step}' writes '{path}' twice"
+        if twice
+        else f"steps '{one.step}' and '{other.step}' both write '{path}' (the first at line {first.mark.line}), "
+        "in no given order"
+    )
+    report.add(
+        second.span.problem(
+            PlanCode.TWO_WRITERS,
+            message,
+            expected="one field for each path" if twice else "one writer, or an order",
+            suggestion="another path" if twice else order if path.startswith("carry.") else order + merge,
+        )
+    )
 
 
 def declared_order(steps: Sequence[StepSpec], report: Report) -> dict[str, frozenset[str]]:

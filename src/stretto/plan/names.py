@@ -59,6 +59,18 @@ class Names:
             name = name.children.setdefault(part, _Name())
         name.writers = list(writers)
 
+    def overlapping(self, path: Sequence[str]) -> str:
+        """The name that is bound above a path, or below it; empty when there is none."""
+        name = self._root.get(path[0])
+        for depth, part in enumerate(path[1:], start=1):
+            if name is None:
+                return ""
+            if name.writers:
+                return render_path(path[:depth])
+            name = name.children.get(part)
+        below = sorted(name.children) if name is not None else []
+        return render_path((*path, below[0])) if below else ""
+
     def hide(self, root: str) -> None:
         """Forget what a root meant outside: a loop's own names stand in front of it."""
         self._root.pop(root, None)

@@ -1,9 +1,10 @@
 """What a step's output will be, known before the step is compiled: names need types before steps need names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import reduce
 
 from stretto.plan.finding import Finder
-from stretto.plan.valuetype import BOOL, DYN, INT, Missing, ValueType, array_of, at, from_schema, object_of
+from stretto.plan.valuetype import BOOL, DYN, INT, Missing, ValueType, array_of, at, from_schema, join, object_of
 from stretto.spec.model import OnItemError, StepSpec
 
 
@@ -38,13 +39,16 @@ class OutputTypes:
         return DYN
 
     def of_carry(self, steps: Sequence[StepSpec], carry: str, start: ValueType) -> ValueType:
-        """The type that a loop's steps write to a carry; that of its start when no step does."""
+        """The type that a loop's steps write to a carry, one or the other; that of its start when no step does."""
+        written = list(self._written(steps, f"carry.{carry}"))
+        return reduce(join, written) if written else start
+
+    def _written(self, steps: Sequence[StepSpec], target: str) -> Iterator[ValueType]:
         for step in steps:
             for alias in step.output_mapping:
-                if alias.target.value == f"carry.{carry}":
+                if alias.target.value == target:
                     kind = self.of(step)
                     for part in alias.field.value.split("."):
                         found = at(kind, part)
                         kind = DYN if isinstance(found, Missing) else found
-                    return kind
-        return start
+                    yield kind

@@ -3,7 +3,7 @@
 import pytest
 
 from stretto.plan.declare import Carried, Declarations
-from stretto.plan.flow import Writers
+from stretto.plan.flow import Writers, declared_order
 from stretto.plan.model import FIRST_FREE_SLOT
 from stretto.plan.outputs import OutputTypes
 from stretto.plan.valuetype import INT, from_schema
@@ -28,9 +28,11 @@ class Declaring:
         writers = Writers(bench.report)
         steps = steps_of(text)
         self.slots = [declarations.declare(step, self.names, writers, carried) for step in steps]
-        merged = frozenset(tuple(merge.target.value.split(".")) for step in steps for merge in step.merge)
-        writers.bind(self.names, {step.name.value: frozenset() for step in steps}, merged)
-        declarations.bind_merges(steps, self.names)
+        needs = declared_order(steps, bench.report)
+        writers.bind(self.names, needs)
+        if carried is not None:
+            carried.settle(needs, bench.report)
+        declarations.bind_merges(steps, self.names, writers)
 
 
 def test_steps_have_slots_of_their_own_in_the_order_of_the_file() -> None:
@@ -96,6 +98,13 @@ class TestCarries:
         assert declared.bench.problems == ()
         assert read(declared.names, "carryover.n", {FIRST_FREE_SLOT: {"n": 4}}) == 4
 
+    def test_of_several_that_write_it_the_last_in_their_order_is_asked_first(self) -> None:
+        carried = Carried({"total": 9})
+        later = self.STEP.replace("name: a,", "name: b, needs: [a],")
+        declared = Declaring(f"{self.STEP}\n{later}", carried)
+        assert declared.bench.problems == ()
+        assert [each.step for each in carried.writers["total"]] == ["b", "a"]
+
     @pytest.mark.parametrize(
         ("carried", "expected", "suggestion"),
         [
@@ -120,6 +129,23 @@ class TestMerges:
         assert [binding.slot for binding in declared.names.bindings(("total",))] == [b, a]
         assert read(declared.names, "total", {a: {"n": 1}, b: {"n": 2}}) == 2
         assert read(declared.names, "total", {a: {"n": 1}}) == 1
+
+    def test_a_source_may_be_any_path_with_its_indices(self) -> None:
+        declared = Declaring(
+            """
+            - {name: a, component: open}
+            - {name: b, component: open, merge: {m.t: ["steps.a.x[0]", "(steps.b['x y'])"]}}
+            """
+        )
+        a, b = declared.slots
+        assert declared.bench.problems == ()
+        assert read(declared.names, "m.t", {a: {"x": [10, 20]}, b: {"x y": 2}}) == 10
+        assert read(declared.names, "m.t", {a: {"x": []}, b: {"x y": 2}}) == 2
+
+    def test_a_list_with_a_source_that_is_none_is_bound_to_nothing(self) -> None:
+        declared = Declaring("[{name: a, component: add}, {name: b, component: add, merge: {total: [steps.b.n, '1']}}]")
+        assert declared.bench.codes == ["expr.unsupported"]
+        assert "total" not in declared.names.roots()
 
     def test_a_source_that_is_not_there_is_told(self) -> None:
         declared = Declaring(

@@ -175,8 +175,10 @@ class TestWriters:
         writers = Writers(report)
         for slot, (step, target) in enumerate(writes):
             writers.add(located(target), Binding(slot=slot, step=step))
+        if merged:
+            writers.merge(located(merged), "m")
         order = {step: frozenset((needs or {}).get(step, ())) for step, _ in writes}
-        writers.bind(names, order, frozenset({tuple(merged.split("."))}) if merged else frozenset())
+        writers.bind(names, order)
         return names, [problem.message for problem in found_in(report)]
 
     def test_each_path_is_bound_to_its_writer(self) -> None:

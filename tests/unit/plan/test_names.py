@@ -113,6 +113,23 @@ class TestMerges:
         assert names.lookup(("total",)).slots == {A, B}
 
 
+@pytest.mark.parametrize(
+    ("path", "around"),
+    [
+        ("plan.steps.first", "plan.steps"),
+        ("plan", "plan.steps"),
+        ("plan.steps", ""),
+        ("plan.cost", ""),
+        ("plans.steps", ""),
+        ("input.n.x", "input"),
+    ],
+)
+def test_a_name_above_or_below_a_path_is_told(path: str, around: str) -> None:
+    names = roots()
+    names.bind(("plan", "steps"), [Binding(slot=A)])
+    assert names.overlapping(path.split(".")) == around
+
+
 class TestBodies:
     def test_a_body_reads_what_stands_outside_and_keeps_its_own_to_itself(self) -> None:
         outer = roots()

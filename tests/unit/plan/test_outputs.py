@@ -84,11 +84,14 @@ class TestCarry:
         inner = steps_of(f"- {{name: a, {loop}, output_mapping: {{last.b.n: carry.n}}}}")
         assert outputs.of_carry(inner, "n", STRING) == INT.or_null()
 
-    def test_the_first_that_writes_it_counts(self, outputs: OutputTypes) -> None:
+    def test_with_several_that_write_it_it_is_what_one_or_the_other_gives(self, outputs: OutputTypes) -> None:
         steps = steps_of(
             """
             - {name: a, component: say, output_mapping: {text: carry.x}}
             - {name: b, component: add, output_mapping: {n: carry.x}}
+            - {name: c, component: add, output_mapping: {n: carry.n}}
+            - {name: d, component: add, condition: "input.go == true", output_mapping: {n: carry.n}}
             """
         )
-        assert outputs.of_carry(steps, "x", DYN) == STRING
+        assert outputs.of_carry(steps, "x", STRING) == DYN
+        assert outputs.of_carry(steps, "n", STRING) == INT
