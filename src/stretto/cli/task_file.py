@@ -7,11 +7,12 @@ from typing import Final
 
 import msgspec
 
-from stretto.cli.json_text import refuse_repeated_keys
+from stretto.cli.json_text import read_unrepeated
 from stretto.learn.tasks import Task
 from stretto.plan.model import Plan
+from stretto.record.canonical import snapshot
 from stretto.spec.suggest import nearest
-from stretto.types.errors import InputError, UsageError
+from stretto.types.errors import InputError, NotJsonError, UsageError
 
 EXPECTED: Final = '{"name": "...", "input": {...}}, and where wanted "reference": ..., "labels": {...}, "memory": {...}'
 
@@ -44,7 +45,10 @@ def _task(line: bytes, place: str) -> Task:
             guess = nearest(min(unknown), Task.__struct_fields__)
             hint = f"did you mean '{guess}'? " if guess else ""
             raise UsageError(f"{place}: a task has no field '{min(unknown)}'; {hint}expected {EXPECTED}")
-        refuse_repeated_keys(line, place)
-        return msgspec.json.decode(line, type=Task)
+        task = msgspec.json.decode(line, type=Task)
+        snapshot(read_unrepeated(line, place))
     except msgspec.DecodeError as error:
         raise UsageError(f"{place} is no task: {error}; expected {EXPECTED}") from error
+    except NotJsonError as error:
+        raise UsageError(f"{place}: {error}") from error
+    return task
