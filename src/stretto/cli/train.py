@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import typer
@@ -33,6 +33,9 @@ from stretto.types.errors import UsageError
 
 app = typer.Typer(add_completion=False)
 
+MOST_AT_ONCE: Final = 10_000
+"""Runs at once. Each holds its records in memory; no tool server answers so many."""
+
 
 @app.command(cls=VerbCommand)
 def train(
@@ -52,7 +55,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the training that the folder holds.")] = False,
     options: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=options_help())] = None,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", metavar="N", min=1, help="Runs at once. [default: 8]")
+        int, typer.Option("--concurrency", metavar="N", min=1, max=MOST_AT_ONCE, help="Runs at once. [default: 8]")
     ] = 8,
     store: StorePath = None,
     as_json: AsJson = False,

@@ -20,6 +20,12 @@ _SEED_END: Final = 2**63
 """A seed is a JSON integer, and numpy's generators take none below 0."""
 
 
+_MOST: Final = {
+    "updates": 100_000, "tasks_per_update": 100_000, "group_size": 10_000, "epochs": 10_000, "minibatches": 10_000
+}  # fmt: skip
+"""Far beyond what a training has use for; a slip of the finger passes it. Each of them multiplies the time taken."""
+
+
 class TrainOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options of a training. The defaults make 480 runs, and are those that worked best on the retail example while the
     policy read no facts about its alternatives."""
@@ -48,13 +54,7 @@ class TrainOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     seed: Annotated[int, Meta(description="of the tasks' order, the runs' seeds and the minibatches")] = 0
 
     def __post_init__(self) -> None:
-        for name in ("updates", "tasks_per_update", "epochs", "minibatches"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}; expected 1 or more")
-        if self.group_size < 2:
-            raise UsageError(
-                f"group_size is {self.group_size}: a run is compared with others of its task, so expected 2 or more"
-            )
+        self._check_counts()
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise UsageError(f"learning_rate is {self.learning_rate}; expected a number above 0, such as 0.05")
         for name in ("entropy", "kl"):
@@ -64,13 +64,23 @@ class TrainOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             raise UsageError(f"seed is {self.seed}; expected an integer from 0 to 2^63 - 1")
         self._check_clips()
 
+    def _check_counts(self) -> None:
+        for name, most in _MOST.items():
+            count = getattr(self, name)
+            if name == "group_size" and count < 2:
+                raise UsageError(f"{name} is {count}: a run is compared with others of its task, so expected 2 or more")
+            if not 1 <= count <= most:
+                raise UsageError(f"{name} is {count}; expected {'1 or more' if count < 1 else f'{most:,} or less'}")
+
     def _check_clips(self) -> None:
         for name in ("clip_low", "clip_high"):
             clip = getattr(self, name)
             if clip is msgspec.UNSET or clip is None:
                 continue
-            if not 0.0 < clip < (1.0 if name == "clip_low" else math.inf):
-                raise UsageError(f"{name} is {clip}; expected a number above 0, such as 0.2, or null for no bound")
+            below = 1.0 if name == "clip_low" else math.inf
+            if not 0.0 < clip < below:
+                bounds = "above 0 and below 1" if below == 1.0 else "above 0"
+                raise UsageError(f"{name} is {clip}; expected a number {bounds}, such as 0.2, or null for no bound")
             if not self._ratio_moves:
                 raise UsageError(
                     f"{name} has no effect with 1 epoch of 1 minibatch: the gradient is taken where the ratio is 1. "

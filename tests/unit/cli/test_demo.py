@@ -19,6 +19,7 @@ from stretto.types.enums import RunStatus, StepStatus
 from stretto.types.errors import UsageError
 from stretto.types.ids import Digest, RunId, StepPath
 from stretto.types.learning import Reward
+from tests.unit.cli.conftest import Cli
 
 METRICS = {"reward": Metric(), "share": Metric("right", over="gold"), "tasks": Metric("database")}
 ZERO = Digest("0" * 64)
@@ -104,6 +105,14 @@ def test_a_wheel_carries_the_example(tmp_path: Path) -> None:
 def test_an_example_that_is_nowhere_is_told_with_the_places(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"gone nor in .*also-gone"):
         example_folder((tmp_path / "gone", tmp_path / "also-gone"))
+
+
+@pytest.mark.parametrize("seeds", ["0", "101", "99999999999"])
+def test_a_number_of_seeds_that_takes_for_ever_is_refused(cli: Cli, folder: Path, seeds: str) -> None:
+    told = cli("demo", "--seeds", seeds)
+    assert told.code == 2
+    assert "Invalid value for '--seeds'" in told.err
+    assert not (folder / ".stretto").exists()
 
 
 @pytest.mark.parametrize("size", [Size(), QUICK])

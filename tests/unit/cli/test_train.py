@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stretto.cli.new.scaffold import write_scaffold
+from stretto.cli.new.scaffold import scaffold
 from stretto.cli.new.whiteboard import read_answers
 from stretto.cli.train_options import TRAIN_OPTIONS, read_options
 from stretto.learn.options import TrainOptions
@@ -23,7 +23,8 @@ def desk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The scaffold's folder, which has a policy, a measured reward, and tasks."""
     place = folder / "desk"
     place.mkdir()
-    write_scaffold(place, read_answers(lambda _: ""))
+    for name, text in scaffold("desk", read_answers(lambda _: "")).items():
+        (place / name).write_text(text)
     monkeypatch.chdir(place)
     return place
 
@@ -124,6 +125,8 @@ def test_a_byte_order_mark_before_the_tasks_is_passed_over(cli: Cli, desk: Path)
         ("[]", "tasks.jsonl:1 is no task"),
         ('{"name": "a", "name": "b", "input": {}}', "tasks.jsonl:1 has the key 'name' twice in one object"),
         ('{"name": "a", "input": {"x": 1, "x": 1}}', "tasks.jsonl:1 has the key 'x' twice in one object"),
+        ('{"name": "a", "input": {"x": 99999999999999999999}}', "1: 99999999999999999999 lies outside [-2^63, 2^63)"),
+        ('{"name": "a", "input": {}, "reference": -9223372036854775809}', "lies outside [-2^63, 2^63); write it as a"),
         ("", "tasks.jsonl holds no tasks"),
         ('{"name": "a", "input": {"request": "x"}}', "tasks_per_update is 6, but there is 1 task; give more tasks"),
         ('{"name": "a", "input": {}}', "the input of task 'a' does not fit its schema"),
@@ -150,6 +153,8 @@ def test_a_task_that_is_none_is_told_with_its_line(cli: Cli, desk: Path, line: s
         (["--set", "updates"], "is no pair"),
         (["--set", "tasks-per-update=1", "--set", "tasks_per_update=2"], "--set tasks_per_update is given twice"),
         (["--set", "updates=0"], "updates is 0; expected 1 or more"),
+        (["--set", "updates=99999999999"], "updates is 99999999999; expected 100,000 or less"),
+        (["--concurrency", "99999999999"], "Invalid value for '--concurrency'"),
         (["--component", "judge"], "'judge' is no policy of it; it has: planner"),
         (["--resume"], "planner holds no training to go on with; leave out `resume` to begin one there"),
         (["--resume", "--folder", "plannr"], "plannr holds no training to go on with"),

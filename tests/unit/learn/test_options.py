@@ -13,6 +13,12 @@ from stretto.types.errors import UsageError
     ("given", "message"),
     [
         ({"updates": 0}, "updates is 0; expected 1 or more"),
+        ({"updates": 99_999_999_999}, "updates is 99999999999; expected 100,000 or less"),
+        ({"tasks_per_update": 100_001}, "tasks_per_update is 100001; expected 100,000 or less"),
+        ({"group_size": 10_001}, "group_size is 10001; expected 10,000 or less"),
+        ({"epochs": 10_001}, "epochs is 10001; expected 10,000 or less"),
+        ({"minibatches": 10_001}, "minibatches is 10001; expected 10,000 or less"),
+        ({"clip_low": 2.0}, "clip_low is 2.0; expected a number above 0 and below 1, such as 0.2"),
         ({"tasks_per_update": 0}, "tasks_per_update is 0"),
         ({"epochs": 0}, "epochs is 0"),
         ({"minibatches": -1}, "minibatches is -1"),

@@ -17,7 +17,7 @@ from stretto.cli.demo.document import demo_document
 from stretto.cli.demo.figures import Figures, fold
 from stretto.cli.demo.phases import Phases
 from stretto.cli.demo.place import Example, example_folder, load_example
-from stretto.cli.demo.study import QUICK, Course, Size, Study
+from stretto.cli.demo.study import MOST_SEEDS, QUICK, Course, Size, Study
 from stretto.cli.demo.tables import apart, comparison
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
@@ -45,7 +45,8 @@ def demo(
         typer.Option("--store", metavar="PATH", help=f"Where the runs are kept. [default: {DEFAULT_STORE}]"),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", metavar="N", min=1, help="Runs of each new customer. [default: 2]")
+        int | None,
+        typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Runs of each new customer. [default: 2]"),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Some seconds: shows that all works, too little to learn anything.")
