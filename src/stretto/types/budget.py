@@ -112,9 +112,9 @@ class Budget:
         """
         pool = self.pool
         if pool.tokens < tokens or pool.tokens <= 0:
-            raise BudgetError(f"token budget is spent: {max(pool.tokens, 0):g} left, the call needs {tokens:g} or more")
+            raise _short("token", "tokens", pool.tokens, tokens)
         if pool.cost < cost or pool.cost <= 0:
-            raise BudgetError(f"cost budget is spent: {max(pool.cost, 0):g} left, the call needs {cost:g} or more")
+            raise _short("cost", "cost", pool.cost, cost)
         pool.tokens -= tokens
         pool.cost -= cost
         return Lease(pool, tokens, cost)
@@ -158,6 +158,20 @@ class _CappedPool(Pool):
         spent = self.cost - value
         self._parent.cost -= spent
         self._cap.cost -= spent
+
+
+def _short(what: str, key: str, left: float, needed: float) -> BudgetError:
+    more = f"give the run a larger budget: {key}"
+    if left <= 0:
+        return BudgetError(f"{what} budget is spent, so no further call is made; {more}")
+    return BudgetError(
+        f"{what} budget is too small: {_figure(left)} left, the call needs {_figure(needed)} or more; {more}"
+    )
+
+
+def _figure(value: float) -> str:
+    """Whole where it is whole, since tokens are counted; else to nine digits."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.9g}"
 
 
 def _pool(spec: BudgetSpec) -> Pool:

@@ -33,6 +33,23 @@ def test_an_estimate_beyond_what_is_left_is_refused_and_takes_nothing() -> None:
     assert budget.pool.tokens == 10
 
 
+@pytest.mark.parametrize(
+    ("spec", "tokens", "cost", "says"),
+    [
+        (BudgetSpec(tokens=0), 0, 0.0, "token budget is spent, so no further call is made; give the run a larger"),
+        (BudgetSpec(cost=0.0), 0, 0.0, "cost budget is spent, so no further call is made"),
+        (BudgetSpec(tokens=1_234_567), 1_234_568, 0.0, "1,234,567 left, the call needs 1,234,568 or more"),
+        (BudgetSpec(cost=0.25), 0, 0.5, "cost budget is too small: 0.25 left, the call needs 0.5 or more"),
+    ],
+)
+def test_a_refused_call_is_told_what_is_left_where_anything_is(
+    spec: BudgetSpec, tokens: int, cost: float, says: str
+) -> None:
+    with pytest.raises(BudgetError) as caught:
+        Budget.start(spec, now=0.0).lease(tokens, cost)
+    assert says in str(caught.value)
+
+
 def test_the_reserve_is_open_to_fallbacks_only() -> None:
     budget = Budget.start(BudgetSpec(deadline=timedelta(seconds=5), reserve=timedelta(seconds=1)), now=10.0)
     assert budget.work_deadline == 14.0
