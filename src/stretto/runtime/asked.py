@@ -1,5 +1,6 @@
 """What a program asks of a workflow, judged before anything is opened or run."""
 
+import inspect
 from collections.abc import Mapping
 from typing import Final, cast
 
@@ -8,8 +9,9 @@ from stretto.engine.admission import Admitted, admit
 from stretto.engine.request import RunRequest
 from stretto.plan.model import Plan
 from stretto.record.model import Run
-from stretto.types.arguments import as_tuple, check_flag, check_text, check_whole, wrong
+from stretto.types.arguments import as_tuple, check_flag, check_text, check_whole, shown, wrong
 from stretto.types.card import Card
+from stretto.types.enums import RunStatus
 from stretto.types.errors import InputError, UsageError
 from stretto.types.protocols import Component
 
@@ -63,16 +65,41 @@ def _admit(plan: Plan, index: int, request: RunRequest) -> Admitted:
 def check_many(concurrency: object, on_run: object) -> None:
     """Raise UsageError for options of many runs that nothing could be made of."""
     check_whole("concurrency", concurrency, least=1)
-    if on_run is not None and not callable(on_run):
+    if on_run is None:
+        return
+    if not callable(on_run):
         raise wrong("on_run", on_run, "a function that takes a run")
+    if _is_lazy(on_run) or _is_lazy(type(on_run).__call__):
+        raise UsageError(
+            f"on_run is {shown(on_run)}, an async function or a generator, of which a call does nothing by itself; "
+            "expected a plain function that takes a run. Await what is to be awaited after run_many, or begin a task "
+            "in a plain function"
+        )
+
+
+def _is_lazy(function: object) -> bool:
+    return any(
+        judged(function)
+        for judged in (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction)
+    )
+
+
+def is_of_training(labels: Mapping[str, str]) -> bool:
+    """Whether a training made the run of these labels."""
+    return labels.get("purpose") == TRAINING
 
 
 def check_resumable(run: Run) -> None:
-    """Raise UsageError for a run of a training.
+    """Raise UsageError for a run that has ended, and for one of a training.
 
-    It had memories of its own, which ended with their process; going on, it would read and write those of serving.
+    The latter had memories of its own, which ended with their process; going on, it would read and write those of
+    serving.
     """
-    if run.labels.get("purpose") == TRAINING:
+    if run.status not in (None, RunStatus.PARKED):
+        raise UsageError(
+            f"run {run.id} has ended ({run.status}); only an interrupted or parked run can be resumed. Replay it"
+        )
+    if is_of_training(run.labels):
         raise UsageError(
             f"run {run.id} was made by a training (its purpose is '{TRAINING}'): what it remembered was its own and "
             "has ended with its process, so it cannot go on. `stretto train ... --resume` makes the runs of an "

@@ -1,12 +1,13 @@
 """What a program asks of a workflow in the wrong way is told in words, and nothing is run."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 import stretto
-from stretto import RunRequest, Workflow
+from stretto import Run, RunRequest, Workflow
 from stretto.types.errors import InputError, StrettoError, UsageError
 from tests.unit.runtime.conftest import WorkflowOf
 
@@ -88,6 +89,32 @@ async def test_what_cannot_be_run_is_refused_before_anything_is_opened(
     with pytest.raises(error) as caught:
         await getattr(workflow, method)(**arguments)
     assert says in str(caught.value)
+    assert workflow.store.list() == []
+
+
+class Told:
+    """Is told of a run, by a call that must be awaited."""
+
+    async def __call__(self, run: Run) -> None: ...
+
+    async def told(self, run: Run) -> None: ...
+
+
+async def told(run: Run) -> None: ...
+
+
+async def telling(run: Run) -> AsyncIterator[Run]:
+    yield run
+
+
+def yielding(run: Run) -> Iterator[Run]:
+    yield run
+
+
+@pytest.mark.parametrize("on_run", [told, telling, yielding, Told(), Told().told, partial(told)])
+async def test_an_on_run_whose_call_does_nothing_by_itself_is_refused(workflow: Workflow, on_run: Any) -> None:
+    with pytest.raises(UsageError, match=r"on_run is .*; expected a plain function that takes a run"):
+        await workflow.run_many([{"n": 1}], on_run=on_run)
     assert workflow.store.list() == []
 
 
