@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
+from stretto.engine.history import changed_components, hold_to_manifest
+from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
-from stretto.types.errors import UsageError
+from stretto.types.errors import ReplayError, UsageError
 from stretto.types.protocols import Trainable
 
 
@@ -18,3 +20,17 @@ def with_checkpoints(workflow: Workflow, checkpoints: Mapping[str, str]) -> Work
             raise UsageError(f"--checkpoint {name}={path}: '{name}' is of kind {policy.card.kind}; it has no weights")
         workflow = workflow.with_component(policy.with_weights(path))
     return workflow
+
+
+def hold_to_pins(run: Run, workflow: Workflow) -> None:
+    """Raise ReplayError unless the workflow is what the run was pinned to; of policies it says how to give weights."""
+    now = workflow.plan.manifest
+    try:
+        hold_to_manifest(run, now)
+    except ReplayError as error:
+        changed = sorted(changed_components(run.manifest, now))
+        policies = [name for name in changed if isinstance(workflow.plan.components.get(name), Trainable)]
+        if not policies:
+            raise
+        flags = " ".join(f"--checkpoint {name}=PATH" for name in policies)
+        raise ReplayError(f"{error}. Weights that it was made with must be given again: {flags}") from None

@@ -4,18 +4,20 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from stretto.cli.checkpoints import with_checkpoints
 from stretto.cli.exits import Exit
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.outcome import tell_cancelled, tell_run
 from stretto.cli.stopping import run_async, stopping_told
 from stretto.cli.terminal import stdout_for_results_only, working
 from stretto.cli.underway import Underway
+from stretto.cli.waiting import Typed
 from stretto.record.model import Run
 from stretto.runtime.load import load
 from stretto.runtime.workflow import Workflow
 from stretto.store.journal import RunJournal
 from stretto.store.sqlite import Store
-from stretto.types.enums import Durability
+from stretto.types.enums import Durability, RunStatus
 from stretto.types.errors import StoreError, UsageError
 
 Start = Callable[[Workflow], Awaitable[Run]]
@@ -37,27 +39,29 @@ class WatchedStore(Store):
         return await super().open(run, durability)
 
 
-def make_run(store: WatchedStore, file: Path, start: Start, *, given: Path | None, as_json: bool) -> int:
-    """Make a run of the workflow in `file` and tell of it; `given` is the store as typed. Returns the exit code.
+def make_run(store: WatchedStore, typed: Typed, start: Start, *, as_json: bool) -> int:
+    """Make a run of the workflow, with the weights, that were typed, and tell of it. Returns the exit code.
 
     Ctrl-C cancels the components and lets the engine seal the run.
     """
     place = store.path.absolute()  # a component may change the working folder
     try:
-        store.underway = Underway(file)
+        store.underway = Underway(typed.file)
         with stdout_for_results_only(), working(store.underway):
-            workflow = load(file, store=store)
+            workflow = with_checkpoints(load(typed.file, store=store), typed.weights or {})
             store.underway.follow(workflow.plan)
             made = run_async(_made(workflow, start))
     except KeyboardInterrupt:
-        return _interrupted(store, given=given, as_json=as_json)
+        return _interrupted(store, typed, as_json=as_json)
     except (asyncio.CancelledError, SystemExit):
         # Nobody pressed Ctrl-C. A component cancelled the task that it was run in, or exited in a task of its own: that
         # ends the event loop.
         store.flush()
         made = store.get(store.begun)
     _check_kept(store, place, made)
-    tell_run(made, store.path, file, given=given, as_json=as_json)
+    effects = store.effects(made.id) if made.status is RunStatus.PARKED else ()
+    in_doubt = [effect.path for effect in effects if effect.in_doubt]
+    tell_run(made, store.path, typed, in_doubt, as_json=as_json)
     return Exit.OK if made.succeeded else Exit.FAILED
 
 
@@ -71,7 +75,7 @@ def _check_kept(store: WatchedStore, place: Path, run: Run) -> None:
         )
 
 
-def _interrupted(store: WatchedStore, *, given: Path | None, as_json: bool) -> int:
+def _interrupted(store: WatchedStore, typed: Typed, *, as_json: bool) -> int:
     """Tell of the run that was begun, if any was."""
     if not store.begun:
         raise KeyboardInterrupt
@@ -81,7 +85,7 @@ def _interrupted(store: WatchedStore, *, given: Path | None, as_json: bool) -> i
     except UsageError:  # a second Ctrl-C came before a run that is kept at its end only was sealed
         message = "stopped by Ctrl-C before the run could be sealed; nothing of it was kept"
         return tell_interrupted(message, as_json=as_json, run=store.begun)
-    return tell_cancelled(run, given=given, as_json=as_json)
+    return tell_cancelled(run, typed, as_json=as_json)
 
 
 async def _made(workflow: Workflow, start: Start) -> Run:

@@ -52,6 +52,15 @@ Baggage = Annotated[
     ),
 ]
 
+Checkpoint = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="NAME=PATH",
+        help="Weights that training wrote, for the policy NAME; may be repeated.",
+    ),
+]
+
 RunRef = Annotated[
     str,
     typer.Argument(

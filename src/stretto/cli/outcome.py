@@ -1,6 +1,6 @@
 """What a verb that made a run says of it."""
 
-import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -9,15 +9,16 @@ from stretto.cli.errors import failure_text
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.run_document import run_document
 from stretto.cli.terminal import note, print_json_bytes
+from stretto.cli.waiting import Typed, settling
 from stretto.cli.words import ms_text, status_text
 from stretto.record.model import Run
 from stretto.types.enums import RunStatus
 
 
-def tell_run(run: Run, path: Path, file: Path, *, given: Path | None, as_json: bool) -> None:
+def tell_run(run: Run, path: Path, typed: Typed, in_doubt: Sequence[str], *, as_json: bool) -> None:
     """Print a run's output, or with ``--json`` the run, and in a line what became of it and what to type next.
 
-    `path` is the store, `given` how it was typed, `file` the workflow's.
+    `path` is the store, `in_doubt` holds the paths of writes in doubt.
     """
     if as_json:
         print_json_bytes(run_document(run, path))
@@ -27,24 +28,17 @@ def tell_run(run: Run, path: Path, file: Path, *, given: Path | None, as_json: b
     if run.error is not None:
         note(failure_text(run.error))
     line = status_text(run.status, run.reason).append(f" in {ms_text(run.duration_ms)}, kept in {path}; ")
-    note(line.append("look at it: ").append(_command("show", run, given), "bold"))
+    note(line.append("look at it: ").append(typed.command("runs", "show", run.id), "bold"))
     if run.status is RunStatus.PARKED:
-        settle = Text("find out whether the write happened, then: ")
-        settle.append(f"{_command('resume', run, given)} --workflow {file} --happened OUTPUT", "bold")
-        note(settle.append(" or ").append("--did-not-happen", "bold"))
+        note(settling(run, in_doubt, typed))
 
 
-def tell_cancelled(run: Run, *, given: Path | None, as_json: bool) -> int:
+def tell_cancelled(run: Run, typed: Typed, *, as_json: bool) -> int:
     """Say in one line what became of the run that Ctrl-C ended; returns the exit code."""
     line = status_text(run.status, run.reason)
     if run.status is RunStatus.CANCELLED:
         line.append(" by Ctrl-C; look at the run: ")
     else:  # it came to its end all the same, a write is in doubt, or a second Ctrl-C came before it was sealed
         line = Text("stopped by Ctrl-C; the run: ").append_text(line).append("; look at it: ")
-    return tell_interrupted(line.append(_command("show", run, given), "bold"), as_json=as_json, run=run.id)
-
-
-def _command(verb: str, run: Run, given: Path | None) -> str:
-    """A command to type next, with the store as it was given."""
-    store = "" if given is None else f" --store {shlex.quote(str(given))}"
-    return f"stretto runs {verb} {run.id}{store}"
+    show = typed.command("runs", "show", run.id)
+    return tell_interrupted(line.append(show, "bold"), as_json=as_json, run=run.id)

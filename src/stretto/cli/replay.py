@@ -6,9 +6,10 @@ import typer
 
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
-from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, RunRef, StorePath, WorkflowOption
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, Checkpoint, RunRef, StorePath, WorkflowOption
 from stretto.cli.recorded_step import called_step
 from stretto.cli.values import read_object, read_outputs, read_pairs
+from stretto.cli.waiting import Typed
 from stretto.record.model import Run
 from stretto.runtime.load import store_path
 from stretto.runtime.meant import find_run
@@ -32,18 +33,20 @@ def replay(
         bool, typer.Option("--dry-run", help="Leave out writes that the record cannot answer for, and read null there.")
     ] = False,
     baggage: Baggage = None,
+    checkpoint: Checkpoint = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> int:
     """Run a recorded run again under a change; perform no writes.
 
-    The change is this workflow's versions, another input, or given outputs of steps.
+    The change is this workflow's versions, other weights of a policy, another input, or given outputs of steps.
     Steps whose request and component are unchanged are taken from the record. A write is never performed: without
     --dry-run a replay that would have to make one is refused. The replay is kept as a run of its own.
     """
     run_input = None if given is None else read_object(given, "--input")
     outputs = read_outputs(output or ())
     carried = read_pairs(baggage or (), "--baggage")
+    weights = read_pairs(checkpoint or (), "--checkpoint")
     with WatchedStore(store_path(store)) as kept:
         found = find_run(kept, run)
         for path in outputs:
@@ -52,4 +55,4 @@ def replay(
         async def again(loaded: Workflow) -> Run:
             return await loaded.replay(found, run_input=run_input, outputs=outputs, dry_run=dry_run, baggage=carried)
 
-        return make_run(kept, workflow, again, given=store, as_json=as_json)
+        return make_run(kept, Typed(file=workflow, weights=weights, store=store), again, as_json=as_json)

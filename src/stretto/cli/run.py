@@ -6,12 +6,12 @@ from typing import Annotated
 import orjson
 import typer
 
-from stretto.cli.checkpoints import with_checkpoints
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
-from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, StorePath, WorkflowFile
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, Checkpoint, StorePath, WorkflowFile
 from stretto.cli.sample import sample_of
 from stretto.cli.values import read_json_pairs, read_object, read_pairs, read_value
+from stretto.cli.waiting import Typed
 from stretto.engine.request import RunRequest
 from stretto.plan.model import Plan
 from stretto.record.model import Run
@@ -52,14 +52,7 @@ def run(  # one parameter a flag
         ),
     ] = None,
     baggage: Baggage = None,
-    checkpoint: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="NAME=PATH",
-            help="Weights that training wrote, for the policy NAME; may be repeated.",
-        ),
-    ] = None,
+    checkpoint: Checkpoint = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> int:
@@ -80,14 +73,13 @@ def run(  # one parameter a flag
     weights = read_pairs(checkpoint or (), "--checkpoint")
 
     async def start(workflow: Workflow) -> Run:
-        async with with_checkpoints(workflow, weights) as trained:
-            try:
-                return await trained.run_request(request)
-            except InputError as error:
-                raise _with_sample(error, trained.plan, run_input) from None
+        try:
+            return await workflow.run_request(request)
+        except InputError as error:
+            raise _with_sample(error, workflow.plan, run_input) from None
 
     with WatchedStore(store_path(store)) as kept:
-        return make_run(kept, file, start, given=store, as_json=as_json)
+        return make_run(kept, Typed(file=file, weights=weights, store=store), start, as_json=as_json)
 
 
 def _with_sample(error: InputError, plan: Plan, given: JsonObject) -> InputError:

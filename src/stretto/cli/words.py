@@ -1,5 +1,6 @@
 """How statuses, times and figures are written everywhere."""
 
+import re
 from datetime import UTC, datetime
 from typing import Final
 
@@ -23,6 +24,9 @@ STATUS_STYLES: Final[dict[str, str]] = {
 
 EFFECT_STYLES: Final = {Effect.PURE: "dim", Effect.READ: "cyan", Effect.WRITE: "yellow"}
 
+_STEERING: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What would begin another line or column, steer a terminal, or turn the reading order."""
+
 _SECOND_MS: Final = 1000.0
 _MINUTE_S: Final = 60
 
@@ -37,6 +41,12 @@ def status_text(status: RunStatus | StepStatus | None, reason: Reason | None = N
     if reason is not None and reason.value != status.value:
         text.append(f" ({reason.value.replace('_', ' ')})", "dim")
     return text
+
+
+def escaped(text: str) -> str:
+    """A text that came from anywhere on one line of a table, with what is no character to be read written as JSON and
+    Python write it: a line break as ``\\n``."""
+    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def ms_text(ms: float) -> str:

@@ -44,7 +44,8 @@ def test_a_write_in_doubt_is_wrong_and_says_what_to_type(cli: Cli, ran: Ran) -> 
     told = cli("doctor")
     assert told.code == 1
     assert f"1 write: {run_id} book" in told.out
-    assert "stretto runs resume RUN --happened OUTPUT | --did-not-happen" in told.out
+    remedy = " ".join(told.out.split())
+    assert f"stretto runs resume {run_id} --workflow workflow.yaml --happened OUTPUT or --did-not-happen" in remedy
     assert told.out.rstrip().endswith("1 thing is wrong")
 
 

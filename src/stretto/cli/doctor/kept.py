@@ -1,22 +1,19 @@
 """The store: reachable, whole, nothing lost, nothing stranded, nothing in doubt."""
 
 import os
-import shlex
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
 from stretto.cli.doctor.findings import Finding, State
+from stretto.cli.doctor.unfinished import unfinished
+from stretto.cli.waiting import Typed
 from stretto.cli.words import bytes_text, count_text
 from stretto.store.connect import connect_reader
 from stretto.store.failure import store_error
 from stretto.store.schema import VERSION, version_of
 from stretto.store.sqlite import Store
 from stretto.types.errors import StoreError
-
-_SHOWN: Final = 3
-"""Ids in one finding; `stretto runs list` has them all."""
 
 
 def examine_store(path: Path, *, given: Path | None) -> Sequence[Finding]:
@@ -29,7 +26,7 @@ def examine_store(path: Path, *, given: Path | None) -> Sequence[Finding]:
     try:
         findings += _file(path)
         with Store(path) as store:
-            findings += _content(store, "" if given is None else f" --store {shlex.quote(str(given))}")
+            findings += _content(store, Typed(store=given))
     except StoreError as error:
         what, _, remedy = str(error).partition("; ")
         wrong = Finding(name="store", state=State.WRONG, text=what, remedy=remedy)
@@ -92,7 +89,7 @@ def _told(finding: str) -> str:
     return "; ".join(line for line in finding.splitlines() if not line.startswith("***"))
 
 
-def _content(store: Store, flag: str) -> Iterator[Finding]:
+def _content(store: Store, typed: Typed) -> Iterator[Finding]:
     stats = store.stats()
     sizes = f"{count_text(stats.runs, 'run')}, {count_text(stats.steps, 'step')}, {bytes_text(stats.bytes)}"
     yield Finding(name="content", state=State.WELL, text=sizes)
@@ -102,29 +99,10 @@ def _content(store: Store, flag: str) -> Iterator[Finding]:
         "record",
         "the disk was full or failed when they were written; see that it is well, and run them again",
     )
-    yield _listed(
-        "interrupted",
-        [run.id for run in store.pending()],
-        "run",
-        f"stretto runs resume {{}}{flag}, with --workflow FILE",
-    )
-    yield _listed(
-        "in doubt",
-        [f"{effect.run_id} {effect.path}" for effect in store.in_doubt()],
-        "write",
-        f"find out whether it happened, then: stretto runs resume RUN{flag} --happened OUTPUT | --did-not-happen",
-    )
+    yield from unfinished(store, typed)
 
 
 def _counted(name: str, count: int, what: str, remedy: str) -> Finding:
     if not count:
         return Finding(name=name, state=State.WELL, text="0")
     return Finding(name=name, state=State.WRONG, text=count_text(count, what), remedy=remedy)
-
-
-def _listed(name: str, found: Sequence[str], what: str, remedy: str) -> Finding:
-    if not found:
-        return Finding(name=name, state=State.WELL, text="0")
-    more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-    text = f"{count_text(len(found), what)}: {', '.join([*found[:_SHOWN], *more])}"
-    return Finding(name=name, state=State.WRONG, text=text, remedy=remedy.format(found[0]))

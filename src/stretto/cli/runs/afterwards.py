@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from stretto.cli.rows import labelled, one_piece
-from stretto.cli.words import time_text
+from stretto.cli.waiting import Typed, settling
+from stretto.cli.words import escaped, time_text
 from stretto.record.model import Annotation, EffectRecord, Run
 from stretto.spec.source import printable
 
@@ -17,21 +18,18 @@ _WORD_CHARS: Final = 24
 """A longer word is cut; half a number would be read as another."""
 
 
-def effects_table(effects: Sequence[EffectRecord], run: Run, width: int) -> RenderableType:
+def effects_table(effects: Sequence[EffectRecord], run: Run, typed: Typed, width: int) -> RenderableType:
     """Every write with what is known of it; those in doubt in red, with what to type."""
     rows = []
     for effect in effects:
-        what = Text(f"{effect.component} {effect.action}".strip())
+        what = Text(escaped(f"{effect.component} {effect.action}".strip()))
         when = one_piece(time_text(effect.intended_at_ns), "dim")
-        rows.append((Text(effect.path, "bold"), (what, _state(effect), when)))
+        rows.append((Text(escaped(effect.path), "bold"), (what, _state(effect), when)))
     table = labelled(rows, width)
-    if not any(effect.in_doubt for effect in effects):
+    in_doubt = [effect.path for effect in effects if effect.in_doubt]
+    if not in_doubt:
         return table
-    advice = Text.assemble(
-        "A write in doubt may have happened. Find out, then say so: ",
-        (f"stretto runs resume {run.id} --happened OUTPUT", "bold"), " or ", ("--did-not-happen", "bold"),
-    )  # fmt: skip
-    return Group(table, advice)
+    return Group(table, Text("In doubt: ").append_text(settling(run, in_doubt, typed)))
 
 
 def annotations_table(annotations: Sequence[Annotation], width: int) -> RenderableType:
@@ -39,9 +37,9 @@ def annotations_table(annotations: Sequence[Annotation], width: int) -> Renderab
     rows = []
     for each in annotations:
         value = cut(printable(json.dumps(each.value, ensure_ascii=False)), _SHOWN_CHARS)
-        about = printable(" ".join(part for part in (each.path, each.name) if part))
+        about = escaped(" ".join(part for part in (each.path, each.name) if part))
         who = f"by {each.by}" if each.by else ""
-        told = (Text(about, "bold"), Text(value), Text(printable(who)), Text(printable(each.reason)))
+        told = (Text(about, "bold"), Text(value), Text(escaped(who)), Text(escaped(each.reason)))
         rows.append((Text(time_text(each.at_ns), "dim"), told))
     return labelled(rows, width)
 

@@ -6,13 +6,16 @@ from typing import Annotated
 
 import typer
 
+from stretto.cli.checkpoints import hold_to_pins
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
-from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, RunRef, StorePath, WorkflowOption
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, Checkpoint, RunRef, StorePath, WorkflowOption
 from stretto.cli.terminal import note
 from stretto.cli.values import read_object, read_pairs
+from stretto.cli.waiting import Typed
 from stretto.engine.request import hold_to_baggage
 from stretto.record.model import Run
+from stretto.runtime.asked import check_resumable
 from stretto.runtime.load import store_path
 from stretto.runtime.meant import find_run
 from stretto.runtime.workflow import Workflow
@@ -43,19 +46,22 @@ def resume(
         str, typer.Option("--reason", metavar="TEXT", help="How you know; kept with your name and the time.")
     ] = "",
     baggage: Baggage = None,
+    checkpoint: Checkpoint = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> int:
     """Go on with a run that was interrupted or parked; what was recorded is not done again.
 
     A write in doubt is settled first, by your word: it is kept who gave it, when and why. Needs the same versions of
-    workflow and components that the run was pinned to.
+    workflow and components that the run was pinned to, and the same weights.
     """
     again = read_pairs(baggage or (), "--baggage")
+    weights = read_pairs(checkpoint or (), "--checkpoint")
     with WatchedStore(store_path(store)) as kept:
         found = find_run(kept, run)
         kept.begun = found.id
-        hold_to_baggage(found, again)  # before a word is written down that could not be given twice
+        check_resumable(found)  # before a word is written down, which could not be given twice
+        hold_to_baggage(found, again)
         is_told = happened is not None or did_not_happen
         if not is_told and (step is not None or reason):
             raise UsageError("--step and --reason go with --happened OUTPUT or --did-not-happen")
@@ -63,11 +69,13 @@ def resume(
         path = _write_meant(kept, found.id, step) if is_told else ""
 
         async def go_on(loaded: Workflow) -> Run:
+            hold_to_pins(found, loaded)
             if is_told:
                 await _settle(loaded, found.id, path, answer, reason)
             return await loaded.resume(found.id, owner=_who(), baggage=again)
 
-        return make_run(kept, workflow, go_on, given=store, as_json=as_json)
+        typed = Typed(file=workflow, weights=weights, store=store)
+        return make_run(kept, typed, go_on, as_json=as_json)
 
 
 def _word(happened: str | None, *, did_not_happen: bool) -> JsonObject | None:

@@ -19,6 +19,7 @@ from stretto.cli.runs.step_view import io_view, step_view
 from stretto.cli.section import section
 from stretto.cli.terminal import print_json_bytes, results, show
 from stretto.cli.timeline import legend, timeline
+from stretto.cli.waiting import Typed
 from stretto.record.model import ErrorInfo, Run
 from stretto.runtime.meant import find_run
 
@@ -52,7 +53,7 @@ def show_run(
     if found.error is not None:
         parts.append(section("error", _error(found.error)))
     if effects:
-        parts.append(section("writes", effects_table(effects, found, room)))
+        parts.append(section("writes", effects_table(effects, found, Typed(store=store), room)))
     if annotations:
         parts.append(section("known later", annotations_table(annotations, room)))
     if io:

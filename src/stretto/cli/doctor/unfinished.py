@@ -1,0 +1,59 @@
+"""Runs that wait for somebody: interrupted, or with a write in doubt. Those of a training stand apart: they cannot go
+on by themselves."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from stretto.cli.doctor.findings import Finding, State
+from stretto.cli.waiting import Typed, settling, training_words
+from stretto.cli.words import count_text
+from stretto.record.model import EffectRecord, Run
+from stretto.runtime.asked import is_of_training
+from stretto.store.sqlite import Store
+from stretto.types.ids import RunId
+
+_SHOWN: Final = 3
+"""Ids in one finding; `stretto runs list` has them all."""
+
+
+def unfinished(store: Store, typed: Typed) -> Iterator[Finding]:
+    """A finding of each kind, that of a training only when there is one."""
+    yield from _interrupted(store, typed)
+    yield from _in_doubt(store, typed)
+
+
+def _interrupted(store: Store, typed: Typed) -> Iterator[Finding]:
+    found = store.pending()
+    waiting = [run.id for run in found if not is_of_training(run.labels)]
+    left = [run.id for run in found if is_of_training(run.labels)]
+    yield _listed("interrupted", waiting, "run", lambda: typed.resume(store.get(waiting[0])))
+    if left:
+        remedy = training_words(left[0], typed, in_doubt=False)
+        yield _listed("interrupted in training", left, "run", lambda: remedy)
+
+
+def _in_doubt(store: Store, typed: Typed) -> Iterator[Finding]:
+    """The remedy is that of the first run."""
+    effects = store.in_doubt()
+    runs = {effect.run_id: store.get(effect.run_id) for effect in effects}
+    for name, trained in (("in doubt", False), ("in doubt in training", True)):
+        found = [effect for effect in effects if is_of_training(runs[effect.run_id].labels) is trained]
+        if found or not trained:
+            yield _listed(
+                name, [f"{each.run_id} {each.path}" for each in found], "write", partial(_word, found, runs, typed)
+            )
+
+
+def _word(found: Sequence[EffectRecord], runs: Mapping[RunId, Run], typed: Typed) -> str:
+    """How the writes of the first run are settled."""
+    first = runs[found[0].run_id]
+    return settling(first, [each.path for each in found if each.run_id == first.id], typed).plain
+
+
+def _listed(name: str, found: Sequence[str], what: str, remedy: Callable[[], str]) -> Finding:
+    if not found:
+        return Finding(name=name, state=State.WELL, text="0")
+    more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    text = f"{count_text(len(found), what)}: {', '.join([*found[:_SHOWN], *more])}"
+    return Finding(name=name, state=State.WRONG, text=text, remedy=remedy())
