@@ -25,8 +25,9 @@ def recorded_step(run: Run, path: str) -> StepRecord:
     paths = [str(step.path) for step in run.steps]
     inside = [each for each in paths if each.startswith((f"{path}[", f"{path}/"))]
     if inside:
+        why = "is one item or round" if path.endswith("]") else "did not end"
         raise UsageError(
-            f"step '{path}' of run {run.id} did not end, so it has no record of its own; the steps inside it have: "
+            f"step '{path}' of run {run.id} {why}, so it has no record of its own; the steps inside it have: "
             f"{', '.join(inside)}"
         )
     guess = nearest(path, paths)

@@ -111,6 +111,26 @@ def test_a_map_that_has_not_ended_names_the_steps_inside_it(cli: Cli, folder: Pa
     assert "did not end, so it has no record of its own; the steps inside it have: all[0], all[1]" in told.err
 
 
+ITEMS = """
+stretto: 1
+components: components.py
+steps:
+  - name: all
+    for_each: "input.plans"
+    as: plan
+    steps: [{name: plan, component: planner, input_mapping: {query: plan}}]
+"""
+
+
+def test_an_item_that_ended_is_not_said_not_to_have_ended(cli: Cli, folder: Path) -> None:
+    (folder / "items.yaml").write_text(ITEMS)
+    cli("run", "items.yaml", "--input", '{"plans": ["oslo"]}')
+    told = cli("replay", "last", "--workflow", "items.yaml", "--output", "all[0]={}")
+    assert told.code == 2
+    assert "step 'all[0]' of run" in told.err
+    assert "is one item or round, so it has no record of its own; the steps inside it have: all[0]/plan" in told.err
+
+
 def test_json_of_show_holds_writes_and_annotations(cli: Cli, ran: Ran) -> None:
     ran()
     document = cli("runs", "show", "last", "--json").document
@@ -183,6 +203,9 @@ def test_the_state_and_time_of_a_write_stand_in_one_piece(
         (["--status", "okk"], "did you mean 'ok'?"),
         (["--since", "yesterday"], "--since 'yesterday' is no time"),
         (["--limit", "0"], "--limit"),
+        (["--limit", str(2**63)], "--limit"),
+        (["--since", "9999-12-31"], "--since '9999-12-31' is of a year that no run can be of; expected one from 1678"),
+        (["--since", "0001-01-01"], "--since '0001-01-01' is of a year that no run can be of"),
     ],
 )
 def test_a_filter_that_is_none_is_wrong_usage(cli: Cli, ran: Ran, flags: list[str], says: str) -> None:
@@ -190,6 +213,21 @@ def test_a_filter_that_is_none_is_wrong_usage(cli: Cli, ran: Ran, flags: list[st
     told = cli("runs", "list", *flags)
     assert told.code == 2
     assert says in told.err
+
+
+def test_the_largest_limit_and_the_earliest_times_are_taken(cli: Cli, ran: Ran) -> None:
+    ran()
+    assert len(cli("runs", "list", "--limit", str(2**63 - 1), "--since", "1678-01-01", "--json").document["runs"]) == 1
+    assert cli("runs", "list", "--since", "2261-12-31", "--json").document["runs"] == []
+
+
+def test_a_line_break_in_a_label_breaks_no_table(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    cli("run", "-i", '{"query": "oslo"}', "--label", "task=one\ntwo\tthree\x1b[31m\u2028", "--tenant", "a\nb")
+    for shown in (cli("runs", "list").out, cli("runs", "show", "last").out):
+        assert r"task=one\ntwo\tthree\x1b[31m\u2028" in shown
+    assert len(cli("runs", "list").out.splitlines()) == 2
+    assert r"a\nb, " in cli("runs", "show", "last").out
 
 
 def test_without_a_store_the_remedy_is_told(cli: Cli) -> None:
@@ -271,6 +309,18 @@ def test_an_export_in_which_one_value_was_changed_is_wrong_usage_and_nothing_is_
     assert told.code == 2
     assert "out.jsonl:3: something in it was changed since it was exported" in told.err
     assert not (folder / "other.db").exists()
+
+
+@pytest.mark.parametrize("flags", [["--task", "none"], ["--since", "2261-12-31"]])
+def test_an_export_of_no_runs_writes_nothing_and_says_so(cli: Cli, ran: Ran, folder: Path, flags: list[str]) -> None:
+    ran()
+    (folder / "kept.jsonl").write_text("mine")
+    for file in ("out.jsonl", "kept.jsonl"):
+        told = cli("runs", "export", file, "--force", *flags)
+        assert (told.code, told.out) == (2, "")
+        assert f"no such run has ended in .stretto/runs.db, so {file} was not written" in told.err
+    assert not (folder / "out.jsonl").exists()
+    assert (folder / "kept.jsonl").read_text() == "mine"
 
 
 def test_export_does_not_write_over_a_file_unless_told_to(cli: Cli, ran: Ran, folder: Path) -> None:

@@ -1,5 +1,6 @@
 """`stretto runs export`: runs as JSON Lines, for another store or another tool."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from stretto.cli.options import AsJson, StorePath
 from stretto.cli.runs.filters import Purpose, Since, Split, Status, Task, Tenant, Workflow, read_filters
 from stretto.cli.terminal import print_json, show
 from stretto.cli.words import bytes_text, count_text
+from stretto.types.arguments import INT64_MAX
 from stretto.types.errors import UsageError
 
 app = typer.Typer(add_completion=False)
@@ -30,7 +32,9 @@ def export_runs(
     purpose: Purpose = None,
     tenant: Tenant = None,
     since: Since = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, max=INT64_MAX, help="At most so many.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     store: StorePath = None,
     as_json: AsJson = False,
@@ -47,9 +51,11 @@ def export_runs(
             "an export is a file with a folder of arrays beside it, so it does not go to stdout; "
             "name a FILE, and print that: stretto runs export runs.jsonl && cat runs.jsonl"
         )
-    if file.exists() and not force:
+    if os.path.exists(file) and not force:  # where nobody may look, the export itself says so
         raise UsageError(f"{file} is there already; --force writes over it")
     with opened(store) as kept:
+        if next(kept.runs(limit=1, **filters), None) is None:
+            raise UsageError(f"no such run has ended in {kept.path}, so {file} was not written; widen the filters")
         count = kept.export(file, blobs_dir=blobs, limit=limit, **filters)
     size = file.stat().st_size
     if as_json:

@@ -2,7 +2,7 @@
 
 import time
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -23,6 +23,10 @@ Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Of
 Since = Annotated[
     str | None, typer.Option("--since", metavar="TIME", help="Started in the last 90s, 15m or 2h, or since 2025-11-29.")
 ]
+
+_FIRST_YEAR: Final = 1678
+_LAST_YEAR: Final = 2261
+"""The whole years whose nanoseconds since 1970 fit into 64 bits, as a record holds them."""
 
 
 def read_filters(
@@ -50,8 +54,14 @@ def _read_since(text: str) -> int:
     if ago is not None:
         return time.time_ns() - ago // timedelta(microseconds=1) * 1000
     try:
-        return int(datetime.fromisoformat(text).astimezone().timestamp() * 1e9)
+        when = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(
             f"--since {text!r} is no time; expected how long ago (90s, 15m, 2h) or when (2025-11-29, 2025-11-29T17:00)"
         ) from None
+    if not _FIRST_YEAR <= when.year <= _LAST_YEAR:
+        raise UsageError(
+            f"--since {text!r} is of a year that no run can be of; expected one from {_FIRST_YEAR} to {_LAST_YEAR}, "
+            "or no --since for all runs"
+        )
+    return int(when.astimezone().timestamp() * 1e9)

@@ -8,9 +8,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from stretto.cli.words import ms_text, number_text, pinned_text, status_text, time_text, total_text
+from stretto.cli.words import escaped, ms_text, number_text, pinned_text, status_text, time_text, total_text
 from stretto.record.model import Run
-from stretto.spec.source import printable
 from stretto.types.learning import Reward
 from stretto.types.messages import Usage
 
@@ -37,13 +36,13 @@ def header(run: Run, width: int) -> RenderableType:
 
 def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
     manifest = run.manifest
-    yield "workflow", Text.assemble((manifest.workflow, "bold"), f" {manifest.version}")
+    yield "workflow", Text.assemble((escaped(manifest.workflow), "bold"), f" {escaped(manifest.version)}")
     yield _LONG_NAME, run.workflow_run_id
     yield "started", time_text(run.started_at_ns)
     yield "pinned to", ", ".join(f"{name} {pinned_text(pin)}" for name, pin in sorted(manifest.components.items()))
     if run.labels:
-        yield "labels", printable(" ".join(f"{name}={value}" for name, value in sorted(run.labels.items())))
-    yield "tenant, seed", printable(f"{run.tenant}, {run.seed}")
+        yield "labels", escaped(" ".join(f"{name}={value}" for name, value in sorted(run.labels.items())))
+    yield "tenant, seed", escaped(f"{run.tenant}, {run.seed}")
     if run.rewards:
         yield "reward", total_text(run)
         for reward in run.rewards:
@@ -59,7 +58,7 @@ def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
     if run.simulated:
         yield "simulated", Text("some step stands downstream of a substitute; folds leave this run out", "magenta")
     for warning in run.warnings:
-        yield "warning", Text(printable(warning), "yellow")
+        yield "warning", Text(escaped(warning), "yellow")
 
 
 def _term(reward: Reward) -> Text:
@@ -69,7 +68,7 @@ def _term(reward: Reward) -> Text:
         text.append(" unknown", "yellow")
     else:
         text.append(f" {number_text(reward.value)}", "bold")
-    return text.append(f"  {printable(reward.reason)}", "dim") if reward.reason else text
+    return text.append(f"  {escaped(reward.reason)}", "dim") if reward.reason else text
 
 
 def _usage(usage: Usage) -> str:

@@ -15,9 +15,9 @@ from stretto.cli.opened import opened
 from stretto.cli.options import AsJson, StorePath
 from stretto.cli.runs.filters import Purpose, Since, Split, Status, Task, Tenant, Workflow, read_filters
 from stretto.cli.terminal import note, print_json, results, show
-from stretto.cli.words import count_text, ms_text, number_text, status_text, time_text
-from stretto.spec.source import printable
+from stretto.cli.words import count_text, escaped, ms_text, number_text, status_text, time_text
 from stretto.store.reading import RunSummary
+from stretto.types.arguments import INT64_MAX
 from stretto.types.enums import RunStatus
 from stretto.types.json import JsonObject
 
@@ -40,7 +40,10 @@ def list_runs(
     purpose: Purpose = None,
     tenant: Tenant = None,
     since: Since = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many. [default: 20]")] = 20,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", metavar="N", min=1, max=INT64_MAX, help="At most so many. [default: 20]"),
+    ] = 20,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -49,7 +52,7 @@ def list_runs(
         workflow=workflow, status=status, task=task, split=split, purpose=purpose, tenant=tenant, since=since
     )
     with opened(store) as kept:
-        found = kept.list(limit=limit + 1, **filters)
+        found = kept.list(limit=min(limit + 1, INT64_MAX), **filters)
         there_are_more, found = len(found) > limit, found[:limit]
         in_doubt = {effect.run_id for effect in kept.in_doubt()}
         interrupted = {run.id for run in kept.pending()}
@@ -111,7 +114,7 @@ def _columns(
         _Column(name="started", cells=[time_text(run.started_at_ns) for run in found], options={"style": "dim"}),
         _Column(
             name="workflow",
-            cells=[printable(f"{run.workflow} {run.version}") for run in found],
+            cells=[escaped(f"{run.workflow} {run.version}") for run in found],
             least=_LEAST_WORKFLOW,
             options={"overflow": "fold"},
         ),
@@ -161,4 +164,4 @@ def _status(run: RunSummary, in_doubt: Collection[str], interrupted: Collection[
 
 def _labels(run: RunSummary) -> str:
     pairs = [f"{name}={value}" for name, value in sorted(run.labels.items())]
-    return printable(" ".join([*pairs, *(["simulated"] if run.simulated else [])]))
+    return escaped(" ".join([*pairs, *(["simulated"] if run.simulated else [])]))

@@ -13,7 +13,7 @@ from stretto.cli.errors import printable_lines
 from stretto.cli.rows import labelled
 from stretto.cli.runs.afterwards import cut
 from stretto.cli.section import section
-from stretto.cli.words import bytes_text, ms_text, number_text, status_text
+from stretto.cli.words import bytes_text, escaped, ms_text, number_text, status_text
 from stretto.record.model import NULL, Attempt, Run, StepRecord
 from stretto.spec.source import printable
 from stretto.types.learning import Action, ModelCall, Reward
@@ -100,4 +100,4 @@ def _model_call(call: ModelCall) -> Text:
 
 def _reward(reward: Reward) -> Text:
     value = "unknown" if reward.value is None else number_text(reward.value)
-    return Text.assemble(reward.name, " ", (value, "bold"), (f"  {printable(reward.reason)}", "dim"))
+    return Text.assemble(reward.name, " ", (value, "bold"), (f"  {escaped(reward.reason)}", "dim"))
