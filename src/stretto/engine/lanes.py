@@ -1,8 +1,9 @@
 """Lanes: tasks of one run that work side by side and end together."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import suppress
+from types import coroutine as awaitable_generator
 from typing import Any, TypeAlias
 
 from stretto.engine.alarm import GRACE_S, Alarm, Watch
@@ -44,8 +45,14 @@ class Lanes:
         """Whether they were cancelled from here."""
 
     def open(self, work: Work, *args: object) -> None:
-        """Begin to work in a task of its own."""
-        self._open.add(self._loop.create_task(self._work(work, args)))
+        """Begin to work in a task of its own.
+
+        It is inside of what it leaves by when its task begins: one that is cancelled before that leaves as well. The
+        loop's task factory is not asked, since an eager task could end before anybody knows of it.
+        """
+        working = self._work(work, args)
+        working.send(None)
+        self._open.add(asyncio.Task(working, loop=self._loop))
 
     async def end(self, opener: Alarm) -> None:
         """Wait until all have ended; raises what stopped them, if they did not all do their work.
@@ -66,16 +73,18 @@ class Lanes:
 
     async def _work(self, work: Work, args: tuple[object, ...]) -> None:
         """A done callback for each would cost more than all of this."""
-        alarm = self._watch.alarm()
         is_done = False
         try:
-            await work(Lane(alarm, self._budget), *args)
+            await _its_task()
+            await work(Lane(self._watch.alarm(), self._budget), *args)
             is_done = True
         finally:
-            self._leave(alarm.task, is_done=is_done)
+            self._leave(asyncio.current_task(self._loop), is_done=is_done)
 
-    def _leave(self, task: asyncio.Task[object], *, is_done: bool) -> None:
-        self._open.discard(task)
+    def _leave(self, task: asyncio.Task[object] | None, *, is_done: bool) -> None:
+        if task is None or task not in self._open:  # it was dropped with its event loop
+            return
+        self._open.remove(task)
         if not is_done:
             self._failed.append(task)
             if not self.is_stopping:
@@ -92,7 +101,6 @@ class Lanes:
         while self._open:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait(self._open, timeout=GRACE_S)
-            self._open = {task for task in self._open if not task.done()}  # one that was never begun did not leave
             self._stop()
 
     def _raise_first(self, opener: Alarm) -> None:
@@ -100,7 +108,15 @@ class Lanes:
         first = first_failure(failures) if failures else None
         if first is not None and not (opener.is_task_cancelled and isinstance(first, StepFailed)):
             raise first
+        if first is None and not opener.is_task_cancelled:
+            raise _never_begun()
         raise asyncio.CancelledError
+
+
+@awaitable_generator
+def _its_task() -> Generator[None, None, None]:
+    """Wait to be given a task."""
+    yield
 
 
 def first_failure(failures: Sequence[BaseException]) -> BaseException:
@@ -114,6 +130,16 @@ def first_failure(failures: Sequence[BaseException]) -> BaseException:
             return failure
     parked = (failure for failure in failures if isinstance(failure, StepFailed) and failure.status is RunStatus.PARKED)
     return next(parked, failures[0])
+
+
+def _never_begun() -> StepFailed:
+    """The failure of a lane that was cancelled before it came to a step, while nobody stopped them all."""
+    error = ComponentError(
+        "a branch of the run was cancelled before it had begun, which the run had not been; let what cancels tasks "
+        "(`asyncio.all_tasks()` has those of a run too) cancel only its own, or the task that called `run`",
+        Code.CANCELLED,
+    )
+    return StepFailed(error_info(error, ""), Reason.CANCELLED)
 
 
 def stopped_itself(path: StepPath) -> StepFailed:

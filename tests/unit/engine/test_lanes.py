@@ -1,8 +1,10 @@
 """What ended tasks that worked side by side."""
 
 import asyncio
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import permutations
 
 import pytest
 
@@ -130,12 +132,58 @@ class TestStopping:
         async def main() -> None:
             loop = asyncio.get_running_loop()
             watch = Watch(loop)
+            alarm = watch.alarm()
             lanes = Lanes(watch, Budget.start(BudgetSpec(), loop.time()))
             lanes.open(begin)
             for task in asyncio.all_tasks():
                 task.cancel()
             with pytest.raises(asyncio.CancelledError):
-                await lanes.end(watch.alarm())
+                await lanes.end(alarm)
 
         run_virtual(main())
         assert begun == []
+
+    def test_one_that_somebody_cancels_before_it_has_begun_fails_and_stops_the_others(self) -> None:
+        async def main() -> float:
+            loop = asyncio.get_running_loop()
+            watch = Watch(loop)
+            alarm = watch.alarm()
+            lanes = Lanes(watch, Budget.start(BudgetSpec(), loop.time()))
+            lanes.open(clean_up)
+            await asyncio.sleep(2)
+            before = asyncio.all_tasks()
+            lanes.open(clean_up)
+            (new,) = asyncio.all_tasks() - before
+            new.cancel()
+            with pytest.raises(StepFailed, match="a branch of the run was cancelled before it had begun") as caught:
+                await lanes.end(alarm)
+            assert caught.value.reason is Reason.CANCELLED
+            return loop.time()
+
+        assert run_virtual(main()) == 2.5
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no eager tasks before")
+@pytest.mark.parametrize("works", list(permutations(["at once", "later", "opening"])))
+def test_lanes_are_waited_for_under_any_task_factory(works: tuple[str, ...]) -> None:
+    done: list[str] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(asyncio.eager_task_factory)  # type: ignore[attr-defined,unused-ignore]  # from 3.12 on
+        watch = Watch(loop)
+        lanes = Lanes(watch, Budget.start(BudgetSpec(), loop.time()))
+
+        async def work(_lane: Lane, which: str) -> None:
+            if which == "later":
+                await asyncio.sleep(1)
+            if which == "opening":
+                lanes.open(work, "at once")
+            done.append(which)
+
+        for which in works:
+            lanes.open(work, which)
+        await lanes.end(watch.alarm())
+
+    run_virtual(main())
+    assert sorted(done) == ["at once", "at once", "later", "opening"]
