@@ -77,15 +77,17 @@ class Whose(StrEnum):
 def whose(error: BaseException, alarm: Alarm) -> Whose:
     """Who is behind an exception that came out of a component; what the alarm asked of the task is taken back.
 
-    Ctrl-C is raised wherever the program stands, also inside a component, and must end it. Whoever cancels the task,
+    That also when the component made another exception of it, or what its task does next were taken for late. Ctrl-C
+    is raised wherever the program stands, also inside a component, and must end it. Whoever cancels the task,
     drops it, or gives up the component that waits for this one, stops what is inside with CancelledError or
     GeneratorExit.
     """
     if isinstance(error, KeyboardInterrupt):
         return Whose.OUTSIDE
+    is_alarm_only = alarm.took()
     if not isinstance(error, GeneratorExit | asyncio.CancelledError):
         return Whose.COMPONENT
-    if isinstance(error, asyncio.CancelledError) and alarm.took():
+    if is_alarm_only and isinstance(error, asyncio.CancelledError):
         return Whose.DEADLINE
     is_in_its_task = asyncio.current_task(alarm.task.get_loop()) is alarm.task
     return Whose.COMPONENT if is_in_its_task and not alarm.is_task_cancelled else Whose.OUTSIDE

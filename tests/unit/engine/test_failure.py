@@ -63,13 +63,17 @@ class TestWhose:
             (GeneratorExit(), 0, 1, Whose.OUTSIDE),
             (KeyboardInterrupt(), 1, 0, Whose.OUTSIDE),
             (ValueError(), 0, 1, Whose.COMPONENT),
+            (ValueError(), 1, 0, Whose.COMPONENT),  # it made another exception of the time-out's cancellation
+            (ValueError(), 2, 1, Whose.COMPONENT),
+            (GeneratorExit(), 1, 0, Whose.COMPONENT),
+            (GeneratorExit(), 1, 1, Whose.OUTSIDE),
         ],
     )
     def test_an_exception_is_the_runs_before_it_is_the_deadlines(
         self, error: BaseException, rings: int, cancelled: int, expected: Whose
     ) -> None:
         found, standing = run_virtual(whose_is(error, rings=rings, cancelled=cancelled))
-        taken_back = rings if isinstance(error, asyncio.CancelledError) else 0
+        taken_back = 0 if isinstance(error, KeyboardInterrupt) else rings
         assert (found, standing) == (expected, rings + cancelled - taken_back)
 
     @pytest.mark.parametrize("error", ODDITIES, ids=lambda error: type(error).__name__)
