@@ -6,16 +6,10 @@ tasks, armed for the earliest deadline; when it fires early it is armed again fo
 
 import asyncio
 import math
-import sys
-from collections.abc import Iterator
-from traceback import walk_tb
-from types import CodeType, FrameType
 from typing import Final
 
 GRACE_S: Final = 1.0
 """What a cancelled component gets for cleaning up before it is cancelled again and abandoned."""
-
-_GROUPS_END: Final = asyncio.TaskGroup.__aexit__.__code__
 
 
 class Watch:
@@ -38,6 +32,11 @@ class Watch:
             raise RuntimeError("a run needs a task: call it from a coroutine")
         return Alarm(self, task)
 
+    def alarm_inside(self, outer: "Alarm") -> "Alarm":
+        """An alarm for the current task, which may be that of a call around what it is for, or one beside it."""
+        alarm = self.alarm()
+        return InnerAlarm(self, outer) if alarm.task is outer.task else alarm
+
     def arm(self, deadline: float) -> None:
         """Ring at this deadline, which is before all others."""
         self.close()
@@ -57,8 +56,7 @@ class Watch:
         for alarm in tuple(self.waiting):
             if alarm.deadline is not None:
                 if alarm.deadline <= now:
-                    alarm.rang += 1
-                    alarm.task.cancel()
+                    alarm.ring()
                     alarm.deadline = now + GRACE_S
                 if alarm.deadline < self.armed_at:
                     self.arm(alarm.deadline)
@@ -91,6 +89,15 @@ class Alarm:
         self.deadline = None
         self._watch.waiting.discard(self)
 
+    def ring(self) -> None:
+        """Cancel the task."""
+        self.rang += 1
+        self.task.cancel()
+
+    def overlook(self, more: int) -> None:
+        """Count so many more cancellations of the task as none."""
+        self._base += more
+
     def took(self) -> bool:
         """Whether the cancellation just caught was only this alarm's; if so the task counts as not cancelled."""
         if not self.rang:
@@ -99,22 +106,6 @@ class Alarm:
             self.task.uncancel()
         self.rang = 0
         return not self.is_task_cancelled
-
-    def take_back_for_groups(self, cancellation: asyncio.CancelledError) -> None:
-        """Take back what task groups left standing when they ended their own wait with this cancellation.
-
-        Before Python 3.13 an `asyncio.TaskGroup` that waits at its end cancels its task for the first that fails in
-        it, and forgets to take that back (python/cpython#116720). Its own mark tells that from whoever else
-        cancelled the task meanwhile; a group that was left by an exception (`et`) cancels its task no more, and has
-        taken back what it did before.
-        """
-        if sys.version_info < (3, 13):
-            for frame in _passed(cancellation, _GROUPS_END):
-                group = frame.f_locals["self"]
-                if group._parent_cancel_requested and frame.f_locals["et"] is None:  # noqa: SLF001  # these versions change no more
-                    group._parent_cancel_requested = False  # noqa: SLF001  # nor does it read that again
-                    if self.cancellations > self.rang:
-                        self.task.uncancel()
 
     @property
     def cancellations(self) -> int:
@@ -127,8 +118,23 @@ class Alarm:
         return self.task.cancelling() > self._base + self.rang
 
 
-def _passed(error: BaseException, code: CodeType) -> Iterator[FrameType]:
-    """The calls of one function that an exception came to or through."""
-    for frame, _ in walk_tb(error.__traceback__):
-        if frame.f_code is code:
-            yield frame
+class InnerAlarm(Alarm):
+    """An alarm of a call inside another's, in one task: what it asks of the task nobody has asked of the outer call."""
+
+    __slots__ = ("_outer",)
+
+    def __init__(self, watch: Watch, outer: Alarm) -> None:
+        super().__init__(watch, outer.task)
+        self._outer = outer
+
+    def ring(self) -> None:
+        super().ring()
+        self._outer.overlook(1)
+
+    def took(self) -> bool:
+        self._outer.overlook(-self.rang)
+        return super().took()
+
+    def overlook(self, more: int) -> None:
+        super().overlook(more)
+        self._outer.overlook(more)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable
 from types import CoroutineType
 
-from stretto.engine.driven import driven
+from stretto.engine.driven import awaited, driven
 from stretto.engine.effects import in_doubt_inside, over_doubt
 from stretto.engine.failure import Whose, as_component_error, whose
 from stretto.engine.state import Lane, RunState
@@ -23,12 +23,9 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
     alarm.deadline = deadline
     try:
         answer = await _begun_in_session(state, op, lane, request) if op.per_run else op.component(request)
-        if type(answer) is CoroutineType:
-            response: Response = await driven(answer, alarm)
-        else:
-            alarm.arm()
-            response = await answer
+        response: Response = await driven(answer if type(answer) is CoroutineType else awaited(answer), alarm)
     except (UsageError, ReplayError):
+        alarm.took()  # it may have rung before
         raise
     except BaseException as error:
         match whose(error, alarm):

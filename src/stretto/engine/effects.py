@@ -11,7 +11,7 @@ import asyncio
 
 import msgspec
 
-from stretto.engine.driven import driven
+from stretto.engine.driven import awaited, driven
 from stretto.engine.failure import NOTHING_HAPPENED, Whose, cancelled_by_itself, whose
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
@@ -137,6 +137,8 @@ async def settle_earlier(
     response = await ask_whether_it_happened(op, effect, call, lane)
     if response is None:
         await refuse(state, effect)
+        if lane.alarm.is_task_cancelled:  # the component answered over it; nothing more is begun
+            raise asyncio.CancelledError
     return response
 
 
@@ -163,8 +165,9 @@ async def ask_whether_it_happened(
     alarm = lane.alarm
     alarm.deadline = _asking_ends(op, lane)
     try:
-        response = await driven(component.confirm(Request(decoded(effect.request), call)), alarm)
+        response = await driven(awaited(component.confirm(Request(decoded(effect.request), call))), alarm)
     except InDoubtError as error:
+        alarm.took()  # it may have rung before
         raise InDoubtError(f"{lost}, and '{name}' cannot tell: {error}") from error
     except BaseException as error:
         match whose(error, alarm):

@@ -1,14 +1,15 @@
 """Awaiting a component without a task of its own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+import gc
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from stretto.engine.alarm import Watch
-from stretto.engine.driven import driven
+from stretto.engine.driven import awaited, driven
 from stretto.testing import run_virtual
 
 
@@ -80,73 +81,6 @@ def test_a_cancellation_that_it_takes_back_counts_no_more() -> None:
     assert run_virtual(drive(poll())) == 4
 
 
-async def fail() -> None:
-    raise KeyError("inner")
-
-
-@asynccontextmanager
-async def wrapped_group() -> AsyncIterator[asyncio.TaskGroup]:
-    async with asyncio.TaskGroup() as group:
-        yield group
-
-
-@pytest.mark.parametrize("group_of", [asyncio.TaskGroup, wrapped_group])
-def test_nor_does_one_with_which_a_task_group_ended_its_own_wait(
-    group_of: Callable[[], AbstractAsyncContextManager[asyncio.TaskGroup]],
-) -> None:
-    async def gather() -> int:
-        failed = 0
-        for _ in range(3):
-            try:
-                async with asyncio.timeout(1):
-                    try:
-                        async with group_of() as group:
-                            group.create_task(fail())
-                            group.create_task(asyncio.sleep(100))
-                    except* KeyError:
-                        await asyncio.sleep(100)
-            except TimeoutError:
-                failed += 1
-        return failed
-
-    async def main() -> tuple[object, int]:
-        task = asyncio.current_task()
-        assert task is not None
-        return await drive(gather()), task.cancelling()
-
-    assert run_virtual(main()) == (3, 0)
-
-
-@pytest.mark.parametrize("group_of", [asyncio.TaskGroup, wrapped_group])
-@pytest.mark.parametrize("fails_first", [False, True])
-def test_one_from_outside_counts_though_a_task_group_took_it(
-    group_of: Callable[[], AbstractAsyncContextManager[asyncio.TaskGroup]], fails_first: bool
-) -> None:
-    async def linger() -> None:
-        try:
-            await asyncio.sleep(100)
-        finally:
-            await asyncio.sleep(0.5)
-
-    async def gather() -> int:
-        with suppress(asyncio.CancelledError, BaseExceptionGroup):
-            async with group_of() as group:
-                group.create_task(linger())
-                if fails_first:
-                    group.create_task(fail())
-        return 7
-
-    async def main() -> int:
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().call_later(0.3, task.cancel)
-        with suppress(asyncio.CancelledError):  # from 3.13 on it is the second while the group's own stands
-            assert await drive(gather()) == 7
-        return task.cancelling()
-
-    assert run_virtual(main()) > 0
-
-
 def test_tasks_inside_it_may_be_cancelled_as_often_as_it_likes() -> None:
     async def gather() -> int:
         tasks = [asyncio.create_task(asyncio.sleep(100)) for _ in range(3)]
@@ -182,3 +116,121 @@ def test_the_second_cancellation_walks_away() -> None:
         return loop.time()
 
     assert run_virtual(main()) == 2.0
+
+
+async def ignore() -> None:
+    for _ in range(5):  # not for ever: when it has been left behind, the event loop waits for it at its end
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(100)
+
+
+async def fail_in_the_end() -> None:
+    with suppress(asyncio.CancelledError):
+        await asyncio.sleep(100)
+    await asyncio.sleep(5)
+    raise ValueError("nobody asks any more")
+
+
+async def hand_over() -> object:
+    return await asyncio.create_task(ignore())
+
+
+async def gather() -> object:
+    return await asyncio.gather(ignore(), fail_in_the_end())
+
+
+class TestTasksInside:
+    """asyncio tells who waits for a task of a cancellation only when that task has ended."""
+
+    @pytest.mark.parametrize(
+        "begin",
+        [
+            hand_over,
+            gather,
+            lambda: awaited(asyncio.ensure_future(ignore())),
+            lambda: awaited(asyncio.ensure_future(fail_in_the_end())),
+        ],
+    )
+    def test_one_that_ignores_cancellation_is_left_behind_and_what_it_raises_is_dropped(
+        self, begin: Callable[[], Coroutine[Any, Any, object]]
+    ) -> None:
+        complaints: list[object] = []
+
+        async def main() -> float:
+            loop = asyncio.get_running_loop()
+            loop.set_exception_handler(lambda _loop, context: complaints.append(context))
+            task = asyncio.ensure_future(drive(begin()))
+            for _ in range(2):
+                await asyncio.sleep(1)
+                task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            left_at = loop.time()
+            await asyncio.sleep(10)
+            gc.collect()
+            return left_at
+
+        assert run_virtual(main()) == 2.0
+        assert complaints == []
+
+    def test_one_that_ends_when_it_is_cancelled_ends_who_waits_for_it(self) -> None:
+        async def hold() -> None:
+            await asyncio.create_task(asyncio.sleep(100))
+
+        async def main() -> float:
+            task = asyncio.ensure_future(drive(hold()))
+            await asyncio.sleep(1)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return asyncio.get_running_loop().time()
+
+        assert run_virtual(main()) == 1.0
+
+    def test_its_answer_and_its_failure_come_through(self) -> None:
+        async def recover() -> int:
+            task = asyncio.create_task(asyncio.sleep(1, 7))
+            with pytest.raises(KeyError):
+                await asyncio.gather(fail(), task)
+            return await task
+
+        async def fail() -> None:
+            raise KeyError("inner")
+
+        assert run_virtual(drive(recover())) == 7
+
+    def test_an_answer_over_a_cancellation_is_handed_on_and_the_cancellation_stands(self) -> None:
+        async def cling() -> int:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(100)
+            return 7
+
+        async def main() -> tuple[object, int]:
+            task = asyncio.current_task()
+            assert task is not None
+            asyncio.get_running_loop().call_later(1, task.cancel)
+            return await drive(awaited(asyncio.ensure_future(cling()))), task.cancelling()
+
+        assert run_virtual(main()) == (7, 1)
+
+    def test_time_outs_around_one_count_no_more_however_many_end_at_once(self) -> None:
+        async def poll() -> int:
+            missed = 0
+            for _ in range(3):
+                try:
+                    async with asyncio.timeout(2), asyncio.timeout(2):
+                        await asyncio.create_task(asyncio.sleep(100))
+                except TimeoutError:
+                    missed += 1
+            return missed
+
+        assert run_virtual(drive(poll())) == 3
+
+    def test_who_awaits_its_own_task_is_told_so(self) -> None:
+        async def bite() -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            await task
+
+        with pytest.raises(RuntimeError, match="cannot await on itself"):
+            run_virtual(drive(bite()))

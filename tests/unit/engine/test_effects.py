@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from stretto.engine.engine import Engine
+from stretto.engine.history import History
 from stretto.engine.request import RunRequest
 from stretto.plan.model import Block, Fallback, Retry
 from stretto.record.model import Run, decoded
@@ -206,6 +208,48 @@ class TestAsking:
         assert result.status is RunStatus.PARKED
         assert result.error is not None
         assert "asking 'pay' failed" in result.error.message
+
+    def test_it_may_give_a_task_and_fail_in_its_own_way_when_time_is_up(self) -> None:
+        async def told(_request: Request) -> object:
+            try:
+                await asyncio.sleep(100)
+            except asyncio.CancelledError:
+                raise InDoubtError("not now") from None
+            return None
+
+        class Tasked(Bank):
+            def confirm(self, request: Request) -> asyncio.Task[Response | None]:  # type: ignore[override]  # what users give
+                return asyncio.ensure_future(super().confirm(request))
+
+        async def main() -> tuple[Run, int]:
+            body = linear(call(Tasked(saying(LOST), told), S, timeout_s=2.0))
+            result = await Engine(Ledger()).run(plan(body), RunRequest(input={}))
+            task = asyncio.current_task()
+            assert task is not None
+            return result, task.cancelling()
+
+        result, standing = run_virtual(main())
+        assert (result.status, standing) == (RunStatus.PARKED, 0)
+        assert result.error is not None
+        assert "'pay' cannot tell: not now" in result.error.message
+
+    def test_an_answer_over_the_runs_cancellation_lets_nothing_be_sent(self) -> None:
+        async def told(_request: Request) -> object:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(100)
+            return None
+
+        book, pay = Book(), Bank(saying(LOST), saying(InDoubtError("not now")))
+        parked = execute(linear(call(pay, S)), book)
+        pay._told = told
+
+        async def main() -> None:
+            history = History.resume(parked, dict(book.kept))
+            await asyncio.wait_for(Engine(book).resume(stepping(linear(call(pay, S))), parked, history, book), 1.0)
+
+        with pytest.raises(TimeoutError):
+            run_virtual(main())
+        assert (parked.status, len(pay.requests), book.in_doubt) == (RunStatus.CANCELLED, 1, [])
 
     def test_asking_may_use_the_reserve_and_ends_with_the_run(self) -> None:
         async def hang(_request: Request) -> object:
