@@ -1,11 +1,12 @@
 """How a component calls others: through the engine, so that the call is checked, bounded and recorded."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.plan.model import CallOp
-from stretto.types.enums import RunStatus
+from stretto.types.enums import Effect, RunStatus
 from stretto.types.errors import Code, ComponentError, InDoubtError, ReplayError, StrettoError, UsageError
 from stretto.types.ids import StepPath
 from stretto.types.json import JsonObject
@@ -27,21 +28,46 @@ class NestedCaller:
         self._counts: dict[str, int] = {}
 
     async def call(self, component: str, request_input: JsonObject) -> JsonObject:
-        """The component's output; raises ComponentError when it has none. Calls are numbered in the order made."""
+        """The component's output; raises ComponentError when it has none. Calls are numbered in the order made.
+
+        Raises CancelledError when the step around it was cancelled and the component answered over that, and for
+        every call after that.
+        """
         if self._state.run.status is not None:
             raise UsageError(
                 f"run {self._state.run.id} has ended, and '{component}' was to be called in it by what step "
                 f"'{self._path}' left behind; await every call before the component answers"
             )
+        await self._hold_to_cancellation()
         op = self._state.plan.nested.get(component)
         if op is None:
             raise UsageError(f"no component '{component}' in this workflow; it has {sorted(self._state.plan.nested)}")
         number = self._counts[component] = self._counts.get(component, 0) + 1
         path = StepPath(f"{self._path}/{component}#{number}")
+        may_write = _effect_of(op, request_input) is Effect.WRITE
+        alarm = self._state.watch.alarm_inside(self._lane.alarm)
         try:
-            return await self._make(op, request_input, path, Lane(self._state.watch.alarm(), self._lane.budget))
+            output = await self._make(op, request_input, path, Lane(alarm, self._lane.budget))
         except StepFailed as failure:
             raise _as_raised(failure) from failure
+        if alarm.is_task_cancelled and not may_write:  # it was answered over; what a write answered must not be lost
+            raise asyncio.CancelledError
+        return output
+
+    async def _hold_to_cancellation(self) -> None:
+        """Begin nothing more after the step was cancelled, also when a component inside answered over that."""
+        if self._lane.alarm.is_task_cancelled:
+            await asyncio.sleep(0)  # what a task group in the component left standing is taken back once it waits
+            if self._lane.alarm.is_task_cancelled:
+                raise asyncio.CancelledError
+
+
+def _effect_of(op: CallOp, request_input: JsonObject) -> Effect:
+    """What a call may do; an action is named in its request, which the component may change."""
+    if not op.action_field:
+        return op.effect
+    card = op.component.card
+    return card.effect_of(card.action_of(request_input))
 
 
 def _as_raised(failure: StepFailed) -> StrettoError:

@@ -1,6 +1,7 @@
 """Components that call others: through the engine, bounded by its step, and never twice for one write."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from stretto.engine.engine import Engine
 from stretto.engine.request import RunRequest
 from stretto.plan.model import Block, Fallback
 from stretto.record.model import Run, decoded
-from stretto.testing import run_virtual
+from stretto.testing import VirtualLoop, run_virtual
 from stretto.types.enums import Reason, RunStatus, StepStatus
 from stretto.types.errors import ComponentError, UsageError
 from stretto.types.messages import Request
@@ -69,6 +70,120 @@ class TestNestedCalls:
         result = run(body, nested={"inner": call(sleeping("inner", 99.0), S + 1)})
         assert result.reason is Reason.TIMEOUT
         assert result.duration_ms == 2000.0
+
+    @pytest.mark.parametrize("beside", [False, True])
+    def test_one_that_ignores_its_time_out_is_left_behind_and_the_outer_goes_on(self, beside: bool) -> None:
+        async def stubborn(_request: Request) -> object:
+            while True:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(100)
+
+        async def outer(request: Request) -> object:
+            assert request.call.caller is not None
+            calling = request.call.caller.call("inner", {})
+            with pytest.raises(ComponentError, match="did not answer within 2 s"):
+                await (asyncio.ensure_future(calling) if beside else calling)
+            await asyncio.sleep(1)
+            return {"x": 1}
+
+        async def main() -> tuple[Run, int]:
+            nested = {"inner": call(Probe("inner", stubborn), S + 1, timeout_s=2.0)}
+            body = linear(call(Probe("outer", outer), S, calls_others=True))
+            loop, task = asyncio.get_running_loop(), asyncio.current_task()
+            assert isinstance(loop, VirtualLoop)
+            assert task is not None
+            result = await Engine(Ledger(), clock=loop).run(plan(body, nested=nested), RunRequest(input={}))
+            return result, task.cancelling()
+
+        result, standing = run_virtual(main())
+        assert (result.status, result.duration_ms, standing) == (RunStatus.OK, 4000.0, 0)
+
+
+class TestCancellation:
+    """What answers over its run's cancellation does not hide that from who called it."""
+
+    @staticmethod
+    async def cling(_request: Request) -> object:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(100)
+        return {"id": 1}
+
+    def cancelled(self, outer: Answer, *nested: Probe, book: Book | None = None) -> Run:
+        book = book or Book()
+        inner = {probe.card.name: call(probe, S + 1 + n) for n, probe in enumerate(nested)}
+        body = linear(call(Probe("outer", outer), S, calls_others=True))
+
+        async def main() -> None:
+            await asyncio.wait_for(Engine(book).run(stepping(body, nested=inner), RunRequest(input={})), 1.0)
+
+        with pytest.raises(TimeoutError):
+            run_virtual(main())
+        (sealed,) = book.runs
+        assert sealed.status is RunStatus.CANCELLED
+        return sealed
+
+    @pytest.mark.parametrize("beside", [False, True])
+    def test_nothing_more_is_called(self, beside: bool) -> None:
+        last, gone_on = returning("last", {}), []
+
+        async def outer(request: Request) -> object:
+            caller = request.call.caller
+            assert caller is not None
+            calling = caller.call("inner", {})
+            await (asyncio.ensure_future(calling) if beside else calling)
+            gone_on.append(1)
+            return await caller.call("last", {})
+
+        sealed = self.cancelled(outer, Probe("inner", self.cling), last)
+        assert (last.requests, gone_on) == ([], [])
+        assert [(record.path, record.status) for record in sealed.steps] == [
+            ("outer/inner#1", StepStatus.OK),
+            ("outer", StepStatus.FAILED),
+        ]
+
+    def test_what_a_write_answered_is_handed_on_and_nothing_more_is_called(self) -> None:
+        last, handed_on = returning("last", {}), []
+
+        async def outer(request: Request) -> object:
+            caller = request.call.caller
+            assert caller is not None
+            handed_on.append(await caller.call("pay", {}))
+            return await caller.call("last", {})
+
+        book = Book()
+        self.cancelled(outer, Probe("pay", self.cling, effects=WRITE), last, book=book)
+        assert (handed_on, last.requests, book.in_doubt) == ([{"id": 1}], [], [])
+
+    def test_nor_by_a_component_that_takes_the_cancellation_for_a_failed_call(self) -> None:
+        last = returning("last", {})
+
+        async def outer(request: Request) -> object:
+            caller = request.call.caller
+            assert caller is not None
+            for name in ("inner", "last", "last"):
+                with suppress(asyncio.CancelledError):
+                    await caller.call(name, {})
+            return {}
+
+        self.cancelled(outer, sleeping("inner", 99.0), last)
+        assert last.requests == []
+
+    def test_a_call_that_answers_for_a_task_group_that_failed_is_made(self) -> None:
+        async def fail() -> None:
+            raise KeyError("inner")
+
+        async def outer(request: Request) -> object:
+            assert request.call.caller is not None
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(fail())
+            except* KeyError:
+                answer = await request.call.caller.call("inner", {})
+            return answer
+
+        nested = {"inner": call(sleeping("inner", 1.0, {"x": 1}), S + 1)}
+        result = run(linear(call(Probe("outer", outer), S, calls_others=True)), nested=nested)
+        assert result.status is RunStatus.OK, result.error
 
 
 class TestNestedWrites:
