@@ -9,6 +9,7 @@ from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.driven import driven
 from stretto.engine.failure import Whose, as_component_error, whose
 from stretto.record.texts import text_of
+from stretto.types.arguments import wrong
 from stretto.types.errors import Code, ComponentError, StrettoError
 from stretto.types.protocols import Opens
 
@@ -30,9 +31,11 @@ class LimitsOpening(Protocol):
 async def open_one(name: str, component: Opens) -> None:
     """Open a component; raises ComponentError for whatever its code raised, and when it takes too long.
 
+    Raises UsageError when it says how long it may take and that is no time.
+
     One that is not open after its `open_limit`, or `OPEN_LIMIT_S`, is cancelled, and left behind when it ignores that.
     """
-    limit_s = _limit_s(component)
+    limit_s = _limit_s(name, component)
     loop = asyncio.get_running_loop()
     watch = Watch(loop)
     alarm = watch.alarm()
@@ -53,9 +56,13 @@ async def open_one(name: str, component: Opens) -> None:
     alarm.took()  # it may have rung and been ignored
 
 
-def _limit_s(component: Opens) -> float:
-    limit = component.open_limit if isinstance(component, LimitsOpening) else None
-    return OPEN_LIMIT_S if limit is None else limit.total_seconds()
+def _limit_s(name: str, component: Opens) -> float:
+    limit: object = component.open_limit if isinstance(component, LimitsOpening) else None
+    if limit is None:
+        return OPEN_LIMIT_S
+    if not isinstance(limit, timedelta) or limit <= timedelta():
+        raise wrong(f"open_limit of component '{name}'", limit, "a timedelta above 0, such as timedelta(minutes=5)")
+    return limit.total_seconds()
 
 
 def _too_slow(name: str, limit_s: float) -> ComponentError:

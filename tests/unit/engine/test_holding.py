@@ -8,7 +8,7 @@ import pytest
 
 from stretto.engine.holding import OPEN_LIMIT_S, close_each, open_one
 from stretto.testing import run_virtual
-from stretto.types.errors import Code, ComponentError
+from stretto.types.errors import Code, ComponentError, UsageError
 
 GRACE_S = 5.0
 
@@ -55,6 +55,13 @@ def raising(error: BaseException) -> Callable[[], Awaitable[object]]:
     return close
 
 
+async def end_badly() -> None:
+    try:
+        await asyncio.sleep(100)
+    except asyncio.CancelledError:
+        raise ValueError("the lid is stuck") from None
+
+
 @pytest.mark.parametrize(
     ("close", "says", "takes_s"),
     [
@@ -62,6 +69,7 @@ def raising(error: BaseException) -> Callable[[], Awaitable[object]]:
         (hang, "it took longer than 5 s", 5.0),
         (hang_on, "it took longer than 5 s", 6.0),
         (end_late, "", 5.5),
+        (end_badly, "ValueError: the lid is stuck", 5.0),
         (raising(ValueError("the lid is stuck")), "ValueError: the lid is stuck", 0.0),
         (raising(ValueError()), "ValueError: no message", 0.0),
         (raising(TimeoutError("mine")), "TimeoutError: mine", 0.0),
@@ -171,3 +179,20 @@ def test_cancelling_the_caller_ends_an_opening() -> None:
         return asyncio.get_running_loop().time()
 
     assert run_virtual(main()) == 1.0
+
+
+def test_one_that_fails_when_it_is_given_up_leaves_no_cancellation_standing() -> None:
+    async def main() -> int:
+        with pytest.raises(ComponentError, match="did not open: it raised ValueError: the lid is stuck"):
+            await open_one("it", Opener(end_badly))
+        task = asyncio.current_task()
+        assert task is not None
+        return task.cancelling()
+
+    assert run_virtual(main()) == 0
+
+
+@pytest.mark.parametrize("limit", [300, "5 min", timedelta(), timedelta(seconds=-1), lambda: timedelta(minutes=5)])
+def test_one_whose_limit_is_no_time_is_named(limit: timedelta) -> None:
+    with pytest.raises(UsageError, match=r"open_limit of component 'it' is .*; expected a timedelta above 0, such as"):
+        run_virtual(open_one("it", Opener(well, limit)))
