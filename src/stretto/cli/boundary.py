@@ -19,7 +19,7 @@ from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.streams import ResultLostError, silence_stdout, take_streams
 from stretto.cli.terminal import note, notes, print_json
 from stretto.spec.source import printable
-from stretto.types.errors import ComponentError, StrettoError
+from stretto.types.errors import ComponentError, StrettoError, UsageError
 
 DEBUG_VARIABLE: Final = "STRETTO_DEBUG"
 """Environment variable that asks for tracebacks: of a bug, and of what a component raised."""
@@ -58,12 +58,7 @@ def execute(arguments: Sequence[str]) -> int:
     except ResultLostError as error:
         return _tell_lost(error)
     except Exception as error:  # noqa: BLE001  # the boundary: whatever is not ours is told as a bug
-        leaf = _first_of(error)
-        if _stopped_the_loop(leaf):
-            leaf = ComponentError(
-                "a component stopped the event loop that it was run in, so what was going on was cut short; "
-                "look for loop.stop() in it, and let it return or raise instead"
-            )
+        leaf = _known(_first_of(error))
         return _tell(leaf, as_json=as_json) if isinstance(leaf, StrettoError) else _tell_bug(error, as_json=as_json)
 
 
@@ -110,6 +105,29 @@ def _first_of(error: Exception) -> Exception:
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _known(error: Exception) -> Exception:
+    """The error in our words, when what Python raised is not of our making."""
+    if _stopped_the_loop(error):
+        return ComponentError(
+            "a component stopped the event loop that it was run in, so what was going on was cut short; "
+            "look for loop.stop() in it, and let it return or raise instead"
+        )
+    if isinstance(error, FileNotFoundError) and _stands_nowhere():
+        return UsageError(
+            "the working folder is gone: it was deleted or moved after somebody went there; "
+            "cd into a folder that exists, and try again"
+        )
+    return error
+
+
+def _stands_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _stopped_the_loop(error: Exception) -> bool:

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from stretto.store.failure import LOCK_WAIT_S, PRIMARY, damaged, newer, not_a_store, store_error
+from stretto.store.failure import LOCK_WAIT_S, PRIMARY, damaged, newer, not_a_store, store_error, unreachable
 from stretto.store.schema import APPLICATION_ID, VERSION, application_of, migrate, version_of
-from stretto.types.errors import StoreError
 
 _CACHED_STATEMENTS: Final = 256
 """Seven sizes of each of the writer's multi-row statements, and every query, stay prepared."""
@@ -36,7 +35,7 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
         judge_header(path)
     except OSError as error:
-        raise StoreError(f"{path} cannot be opened: {error}; choose another path or correct its rights") from error
+        raise unreachable(error, path, "opened") from error
     try:
         connection = _connect(path)
     except sqlite3.Error as error:
@@ -58,8 +57,12 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
-    """Open a file of this release for reading only; from a medium that cannot be written to as well."""
+    """Open a file of this release for reading only; from a medium that cannot be written to as well.
+
+    Raises StoreError with the remedy.
+    """
     try:
+        judge_header(path)
         try:
             return _reading(_connect(path), path)
         except sqlite3.Error as error:
@@ -68,6 +71,16 @@ def connect_reader(path: Path) -> sqlite3.Connection:
             return _reading(_connect(f"{path.absolute().as_uri()}?immutable=1"), path)
     except sqlite3.Error as error:
         raise store_error(error, path) from error
+    except OSError as error:
+        raise unreachable(error, path, "read") from error
+
+
+def is_there(path: Path) -> bool:
+    """Whether something stands at the path of a store; raises StoreError where nobody may look."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise unreachable(error, path, "read") from error
 
 
 def _reading(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:

@@ -1,5 +1,6 @@
 """What SQLite says, as a StoreError that says what to do."""
 
+import errno
 import sqlite3
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,15 @@ a large log on a slow disk can take seconds; longer than this, somebody holds th
 
 PRIMARY: Final = 0xFF
 """An extended result code's low byte is its primary code (https://sqlite.org/rescode.html)."""
+
+
+_REMEDIES: Final = {
+    errno.EACCES: "give this user the right to read and write it and its folder, or choose another path",
+    errno.ENAMETOOLONG: "choose a shorter path",
+    errno.EEXIST: "that is no folder; choose another path",
+    errno.ENOTDIR: "a part of the path is no folder; choose another path",
+}
+"""What to do about a place that cannot be reached."""
 
 
 def store_error(error: sqlite3.Error, path: Path) -> StoreError:
@@ -43,6 +53,13 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     if code == sqlite3.SQLITE_IOERR:
         return StoreError(f"{path}: the disk failed ({name}); check the disk and its mount, then `stretto doctor`")
     return StoreError(f"{path}: {error} ({name})")
+
+
+def unreachable(error: OSError, path: Path, to: str) -> StoreError:
+    """The error for a place that the system does not let anybody get at; `to` is what was to be done with it."""
+    at = "" if error.filename in (None, path, str(path)) else f" at {error.filename}"
+    remedy = _REMEDIES.get(error.errno or 0, "choose another path, or correct its rights")
+    return StoreError(f"{path} cannot be {to}: {error.strerror or error}{at}; {remedy}")
 
 
 def not_a_store(path: Path, why: str) -> StoreError:

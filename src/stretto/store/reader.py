@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stretto.store.connect import connect_reader, connect_writer, identity, judge_header
+from stretto.store.connect import connect_reader, connect_writer, identity, is_there
 from stretto.store.failure import store_error
 from stretto.store.schema import VERSION, migrate, version_of
 from stretto.types.errors import StoreError
@@ -53,12 +53,7 @@ class Reader:
             self._leave_former_file()
             if self._free:
                 return self._free.pop()
-        try:
-            judge_header(self._path)
-            exists = self._path.exists()
-        except OSError as error:
-            raise StoreError(f"{self._path} cannot be read: {error}; give this user the right to") from error
-        return self._connect() if exists else _nothing()
+        return self._connect() if is_there(self._path) else _nothing()
 
     def _leave_former_file(self) -> None:
         """Close connections to a file that another has replaced; the lock is held."""
@@ -77,7 +72,7 @@ class Reader:
         return connect_reader(self._path)
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
-        if not connection.execute("PRAGMA database_list").fetchone()[2]:
+        if connection.execute("SELECT file = '' FROM pragma_database_list WHERE name = 'main'").fetchone()[0]:
             connection.close()  # the empty store that stands for a missing file
             return
         with self._lock:

@@ -263,6 +263,28 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("x" * 300, "File name too long; choose a shorter path"),
+        ("x" * 253, r"File name too long at .*-wal; choose a shorter path|unable to open database file"),
+        ("file/runs.db", "File exists at .*/file; that is no folder; choose another path"),
+    ],
+)
+async def test_a_place_that_cannot_be_got_at_is_told_with_what_to_do(tmp_path: Path, place: str, words: str) -> None:
+    (tmp_path / "file").touch()
+    with Store(tmp_path / place) as store, pytest.raises(StoreError, match=f"cannot be opened.*(?:{words})"):
+        await store.open(an_open_run(), Durability.STEP)
+
+
+async def test_a_store_whose_name_is_not_utf8_keeps_runs(tmp_path: Path) -> None:
+    with Store(tmp_path / os.fsdecode(b"\xff.db")) as store:
+        await record(store, run := a_run(), Durability.RUN)
+        assert store.get(run.id).id == run.id
+        assert [each.id for each in store.list()] == [run.id], "a connection that was given back reads again"
+    assert (tmp_path / os.fsdecode(b"\xff.db")).exists()
+
+
 async def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
     with Store(tmp_path / "a" / "b" / "runs.db") as store:
         await record(store, a_run(), Durability.RUN)

@@ -9,7 +9,7 @@ from stretto.cli.doctor.findings import Finding, State
 from stretto.cli.doctor.unfinished import unfinished
 from stretto.cli.waiting import Typed
 from stretto.cli.words import bytes_text, count_text
-from stretto.store.connect import connect_reader
+from stretto.store.connect import connect_reader, is_there
 from stretto.store.failure import store_error
 from stretto.store.schema import VERSION, version_of
 from stretto.store.sqlite import Store
@@ -18,12 +18,12 @@ from stretto.types.errors import StoreError
 
 def examine_store(path: Path, *, given: Path | None) -> Sequence[Finding]:
     """Everything about one store, up to the first thing that makes the rest unknowable: then nothing is called well."""
-    if not path.exists():
-        return [_no_store(path)]
-    if not path.is_file():
-        return [_no_file(path)]
     findings: list[Finding] = []
     try:
+        if not is_there(path):
+            return [_no_store(path)]
+        if not path.is_file():
+            return [_no_file(path)]
         findings += _file(path)
         with Store(path) as store:
             findings += _content(store, Typed(store=given))
@@ -44,7 +44,14 @@ def _no_file(path: Path) -> Finding:
 
 
 def _no_store(path: Path) -> Finding:
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    folder = next(parent for parent in path.absolute().parents if is_there(parent))
+    if not folder.is_dir():
+        return Finding(
+            name="store",
+            state=State.WRONG,
+            text=f"none at {path}, and {folder} is no folder",
+            remedy="name another store with --store or $STRETTO_STORE",
+        )
     if os.access(folder, os.W_OK):
         return Finding(name="store", state=State.NOTE, text=f"none yet at {path}; the first run makes it")
     return Finding(
