@@ -8,6 +8,7 @@ import pytest
 
 from stretto.cli.diagram import contract_text
 from stretto.cli.drawing import ASCII, Arrow, Box, draw
+from stretto.cli.new.folder import Write, new_folder
 from stretto.cli.new.scaffold import FILES
 from stretto.cli.new.whiteboard import QUESTIONS, Question, Whiteboard, read_answers
 from stretto.types.errors import UsageError
@@ -117,11 +118,11 @@ def test_a_disk_that_gets_full_leaves_nothing_that_blocks_the_next_try(
         (folder / "desks" / "desk").mkdir(parents=True)
     write_text, count = Path.write_text, iter(range(99))
 
-    def full(path: Path, text: str) -> int:
-        write_text(path, text[:10])
+    def full(path: Path, text: str, encoding: str) -> int:
+        write_text(path, text[:10], encoding)
         if next(count) >= written:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        return write_text(path, text)
+        return write_text(path, text, encoding)
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_text", full)
@@ -130,6 +131,102 @@ def test_a_disk_that_gets_full_leaves_nothing_that_blocks_the_next_try(
     assert "cannot be written: No space left on device; nothing was made" in told.err
     assert (folder / "desks").exists() is there
     assert cli("new", "desks/desk", "--yes").code == 0
+
+
+@pytest.mark.parametrize(("link", "name"), [("keep", "keep/agent"), ("keep", "keep/deep/agent"), ("agent", "agent")])
+def test_a_link_that_leads_nowhere_is_named_and_left_alone(cli: Cli, folder: Path, link: str, name: str) -> None:
+    (folder / link).symlink_to("/nowhere/backup")
+    told = cli("new", name, "--yes")
+    assert told.code == 2
+    assert f"{link} is a link to /nowhere/backup, which is not there; make that folder first" in told.err
+    assert (folder / link).is_symlink()
+
+
+def test_a_link_to_an_empty_folder_is_written_through(cli: Cli, folder: Path) -> None:
+    (folder / "real").mkdir()
+    (folder / "desk").symlink_to("real")
+    assert cli("new", "desk", "--yes").code == 0
+    assert sorted(path.name for path in (folder / "real").iterdir()) == sorted(FILES)
+    assert 'name: "desk"' in (folder / "real" / "workflow.yaml").read_text()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_what_others_put_into_the_folder_meanwhile_stays(folder: Path, there: bool) -> None:
+    if there:
+        (folder / "desk").mkdir()
+
+    def stopped(write: Write) -> None:
+        write("mine", "x")
+        (folder / "desk" / "theirs").write_text("kept")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), new_folder(folder / "desk") as write:
+        stopped(write)
+    assert [path.name for path in (folder / "desk").iterdir()] == ["theirs"]
+
+
+def test_a_file_that_came_meanwhile_is_not_written_over(folder: Path) -> None:
+    def overtaken(write: Write) -> None:
+        (folder / "desk" / "mine").write_text("kept")
+        write("mine", "x")
+
+    with pytest.raises(UsageError, match="mine cannot be written: File exists"), new_folder(folder / "desk") as write:
+        overtaken(write)
+    assert (folder / "desk" / "mine").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("workflow.yaml/desk", "workflow.yaml cannot be written: File exists; nothing was made; that is no folder"),
+        ("workflow.yaml/a/desk", "workflow.yaml cannot be written: File exists; nothing was made; that is no folder"),
+        (f"{'x' * 300}/desk", "cannot be written: File name too long; nothing was made; choose a shorter name"),
+        ("y/" * 3000 + "desk", "cannot be written: File name too long; nothing was made; choose a shorter name"),
+        ("/proc/desk", "/proc/desk cannot be written: No such file or directory; nothing was made; choose a folder"),
+    ],
+)
+def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(cli: Cli, folder: Path, name: str, says: str) -> None:
+    before = sorted(folder.rglob("*"))
+    told = cli("new", name, "--yes")
+    assert told.code == 2
+    assert says in " ".join(told.err.split())
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["123", "null", "true", "1.0", "1e5", "0x10", "yes", "2020-01-01"])
+def test_a_name_that_yaml_would_read_as_something_else_is_a_name(cli: Cli, name: str) -> None:
+    assert cli("new", name, "--yes").code == 0
+    assert cli("check", f"{name}/workflow.yaml", "--json").document["workflow"] == name
+
+
+@pytest.mark.parametrize("given", [".", "./", "../desk"])
+def test_the_working_folder_gives_its_own_name(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    (folder / "desk").mkdir()
+    monkeypatch.chdir(folder / "desk")
+    assert cli("new", given, "--yes").code == 0
+    assert 'name: "desk"' in (folder / "desk" / "workflow.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("desk", "cd desk"),
+        ("o dd/desk", "cd 'o dd/desk'"),
+        ("it's/desk", "cd 'it'\"'\"'s/desk'"),
+        ("-x/desk", "cd ./-x/desk"),
+    ],
+)
+def test_the_way_to_the_folder_can_be_pasted(cli: Cli, name: str, way: str) -> None:
+    lines = cli("new", "--yes", "--", name).out.splitlines()
+    assert f"  {way}" in lines
+
+
+def test_where_one_stands_already_no_way_is_told(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "desk").mkdir()
+    monkeypatch.chdir(folder / "desk")
+    assert "  cd " not in cli("new", ".", "--yes").out
 
 
 def test_boxes_stand_under_the_arrows_that_lead_to_them() -> None:

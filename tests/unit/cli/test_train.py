@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stretto.cli.new.scaffold import write_scaffold
+from stretto.cli.new.scaffold import scaffold
 from stretto.cli.new.whiteboard import read_answers
 from stretto.cli.train_options import TRAIN_OPTIONS, read_options
 from stretto.learn.options import TrainOptions
@@ -23,7 +23,8 @@ def desk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The scaffold's folder, which has a policy, a measured reward, and tasks."""
     place = folder / "desk"
     place.mkdir()
-    write_scaffold(place, read_answers(lambda _: ""))
+    for name, text in scaffold("desk", read_answers(lambda _: "")).items():
+        (place / name).write_text(text)
     monkeypatch.chdir(place)
     return place
 

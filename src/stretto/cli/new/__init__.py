@@ -1,9 +1,7 @@
 """`stretto new`: from the four questions of a whiteboard to a workflow that runs."""
 
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +12,8 @@ from stretto.cli.compiled import compiled
 from stretto.cli.diagram import boxes_of
 from stretto.cli.drawing import ASCII, UNICODE, Box, draw
 from stretto.cli.help import VerbCommand
-from stretto.cli.new.scaffold import FILES, example_request, write_scaffold
+from stretto.cli.new.folder import new_folder, refuse_folder
+from stretto.cli.new.scaffold import FILES, README, example_request, scaffold
 from stretto.cli.new.whiteboard import Question, Whiteboard, read_answers
 from stretto.cli.options import AsJson
 from stretto.cli.terminal import is_unicode, notes, print_json, results, show
@@ -51,16 +50,19 @@ def new(
     They pass `stretto check`, `stretto run` and their own tests at once.
     """
     folder = Path(name)
-    _refuse_name(folder.name)
-    _refuse_folder(folder)
+    called = _name_of(name)
+    _refuse_name(called)
+    refuse_folder(folder)
     given = {"planner": planner, "systems": systems, "memory": memory, "measures": measures}
     board = read_answers(lambda question: _answer(question, given[question.name], ask=not yes))
-    with _all_or_nothing(folder):
-        write_scaffold(folder, board)
+    texts = scaffold(called, board)
+    readme = texts.pop(README)
+    with new_folder(folder) as write:
+        for file, text in texts.items():
+            write(file, text)
         boxes = _boxes(folder)
         kept = draw(boxes, UNICODE).plain
-        with (folder / "README.md").open("a") as readme:
-            readme.write(f"\n```text\n{kept}```\n")
+        write(README, f"{readme}\n```text\n{kept}```\n")
     if as_json:
         print_json({"folder": str(folder), "files": list(FILES), "drawing": kept})
         return
@@ -68,19 +70,20 @@ def new(
     show(Text.assemble((f"{folder}/", "bold"), f" holds {', '.join(FILES)}\n"))
     show(Text("type next:", "dim"))
     train = "stretto train workflow.yaml --tasks tasks.jsonl --set updates=30"
-    for command in (f"cd {folder}", "stretto check workflow.yaml", _run_command(board), "pytest", train):
+    for command in (*_way_to(folder), "stretto check workflow.yaml", _run_command(board), "pytest", train):
         show(Text(f"  {command}", "bold"))
+
+
+def _name_of(given: str) -> str:
+    """The workflow's name: that of its folder, also where the folder is given as ``.`` or ``..``."""
+    name = Path(given).name
+    return name if not given or name not in ("", "..") else Path(given).resolve().name or given
 
 
 def _refuse_name(name: str) -> None:
     for rule in WORKFLOW_NAME.rules:
         if not re.search(rule.pattern, name):
             raise UsageError(f"'{name}' {rule.message}; expected {rule.expected}")
-
-
-def _refuse_folder(folder: Path) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there already and not empty; choose another name, or empty it first")
 
 
 def _answer(question: Question, given: str | None, *, ask: bool) -> str:
@@ -94,29 +97,18 @@ def _answer(question: Question, given: str | None, *, ask: bool) -> str:
         raise UsageError("nobody answers; --yes takes the defaults") from None
 
 
-@contextmanager
-def _all_or_nothing(folder: Path) -> Iterator[None]:
-    """Make the folder; whatever stops what is done inside, take away all that was made, so that it can be tried again.
-
-    Raises UsageError when the disk refuses.
-    """
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield
-    except BaseException as error:
-        for path in [made[-1]] if made else [*folder.iterdir()]:
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
-        if isinstance(error, OSError):
-            what = error.filename or folder
-            raise UsageError(f"{what} cannot be written: {error.strerror}; nothing was made") from error
-        raise
-
-
 def _boxes(folder: Path) -> list[Box]:
     """The workflow as it was written, read back."""
     file = folder / "workflow.yaml"
     return boxes_of(load_workflow(file), compiled(file))
+
+
+def _way_to(folder: Path) -> list[str]:
+    """The command that goes into the folder; none when that is where one is."""
+    if folder == Path():
+        return []
+    place = str(folder)
+    return [f"cd {shlex.quote(f'./{place}' if place.startswith('-') else place)}"]
 
 
 def _run_command(board: Whiteboard) -> str:

@@ -1,4 +1,4 @@
-"""The five files of a new workflow, from templates and the answers of the whiteboard."""
+"""The files of a new workflow, from templates and the answers of the whiteboard."""
 
 import json
 from collections.abc import Mapping
@@ -10,9 +10,11 @@ from typing import Final
 from stretto.cli.new.whiteboard import NOTHING, Measure, System, Whiteboard
 from stretto.types.json import JsonObject
 
+README: Final = "README.md"
+
 TASKS: Final = "tasks.jsonl"
 
-FILES: Final = ("workflow.yaml", "contract.yaml", "components.py", "test_workflow.py", "README.md", TASKS)
+FILES: Final = ("workflow.yaml", "contract.yaml", "components.py", "test_workflow.py", README, TASKS)
 
 FEWEST_TASKS: Final = 12
 """As many as one update of a training takes when nothing else is said."""
@@ -62,13 +64,14 @@ def example_request(board: Whiteboard) -> str:
     return _WAYS_TO_ASK[0].format(board.systems[0].name)
 
 
-def write_scaffold(folder: Path, board: Whiteboard) -> None:
-    """Write all files into the folder, which must be there."""
-    words = _words(folder.name, board)
-    (folder / TASKS).write_text("".join(f"{json.dumps(task)}\n" for task in _tasks(board)))
+def scaffold(name: str, board: Whiteboard) -> dict[str, str]:
+    """The text of each file of a workflow of that name."""
+    words = _words(name, board)
+    texts = {TASKS: "".join(f"{json.dumps(task)}\n" for task in _tasks(board))}
     for template in _TEMPLATES.iterdir():
-        text = Template(template.read_text()).substitute(words)
-        (folder / template.name.removesuffix(".tmpl")).write_text(text)
+        text = template.read_text(encoding="utf-8")
+        texts[template.name.removesuffix(".tmpl")] = Template(text).substitute(words)
+    return texts
 
 
 def _tasks(board: Whiteboard) -> list[JsonObject]:

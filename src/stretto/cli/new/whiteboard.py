@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from stretto.types.arguments import check_text
 from stretto.types.errors import UsageError
 
 WRITES: Final = "*"
@@ -86,7 +87,7 @@ COST_WEIGHT: Final = -0.1
 
 def read_answers(answer: Callable[[Question], str]) -> Whiteboard:
     """Ask the four questions, in order; raises UsageError for an answer that cannot be used."""
-    answers = (" ".join(answer(question).split()) or question.default for question in QUESTIONS)
+    answers = (_text(answer(question), question) for question in QUESTIONS)
     planner, systems, memory, measures = answers
     read_systems = tuple(_system(part) for part in _parts(systems))
     read_measures = tuple(_measure(part) for part in _parts(measures))
@@ -96,6 +97,11 @@ def read_answers(answer: Callable[[Question], str]) -> Whiteboard:
     if clash:
         raise UsageError(f"'{min(clash)}' is both a system and a measure; give one of them another name")
     return Whiteboard(planner=planner, systems=read_systems, memory=memory, measures=read_measures)
+
+
+def _text(given: str, question: Question) -> str:
+    check_text(f"the answer to --{question.name}", given)
+    return " ".join(given.split()) or question.default
 
 
 def _parts(text: str) -> list[str]:
