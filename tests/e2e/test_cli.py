@@ -272,6 +272,43 @@ def test_streams_that_are_closed_or_full_change_no_outcome(folder: Path, closed:
     assert run["status"] == "ok"
 
 
+ENDING = """
+import io, os, sys
+from stretto import component
+
+@component("ending", effects="read", inline=True)
+def ending(query: str) -> dict[str, str]:
+    exec(query)
+    print("still said")
+    return {"answer": "here"}
+"""
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "ends",
+    [
+        "sys.stdout.close()",
+        "sys.stderr.close()",
+        "sys.stdout.close(); sys.stderr.close()",
+        "sys.stdout.detach()",
+        "sys.stdout.buffer.close()",
+        "sys.stdout.buffer.detach() if hasattr(sys.stdout.buffer, 'detach') else None",
+        "sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='latin-1')",
+        "sys.stdout = io.TextIOWrapper(sys.stdout.detach(), encoding='latin-1')",
+        "sys.stderr = open(os.devnull, 'w')",
+    ],
+)
+def test_a_component_that_ends_the_streams_takes_no_result_away(folder: Path, ends: str, unbuffered: str) -> None:
+    (folder / "components.py").write_text(ENDING)
+    (folder / "ending.yaml").write_text(WORKFLOW.format(name="ending"))
+    told = stretto(folder, "run", "ending.yaml", "--input", json.dumps({"query": ends}), PYTHONUNBUFFERED=unbuffered)
+    assert (told.returncode, told.stdout) == (0, '{"answer":"here"}\n')
+    assert "\nok in " in told.stderr
+    assert "lost" not in told.stderr
+    assert "Traceback" not in told.stderr
+
+
 def test_notes_that_cannot_be_written_leave_the_exit_code_alone(folder: Path) -> None:
     with open("/dev/full", "w") as full:
         told = subprocess.run([STRETTO, "check", "none.yaml"], cwd=folder, env=environment(), stderr=full, check=False)

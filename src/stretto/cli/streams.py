@@ -1,9 +1,10 @@
-"""The process's own streams as they may come: closed, on a full disk, in an encoding that lacks characters."""
+"""The process's own streams as they may come: closed, on a full disk, in an encoding that lacks characters, used by
+components as if they were theirs."""
 
 import os
 import sys
-from io import BufferedWriter, FileIO, TextIOWrapper
-from typing import TYPE_CHECKING, Final
+from io import BufferedWriter, FileIO, RawIOBase, TextIOWrapper
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -20,6 +21,9 @@ class ResultLostError(Exception):
 class _Results(FileIO):
     """Stdout: tells what is lost there from every other failure of a file."""
 
+    def close(self) -> None:
+        """Stay open."""
+
     def write(self, data: "ReadableBuffer", /) -> int:
         try:
             return super().write(data)
@@ -32,11 +36,41 @@ class _Results(FileIO):
 class _Notes(FileIO):
     """Stderr: what is said beside the result is lost without a word, and changes nothing of what the command does."""
 
+    def close(self) -> None:
+        """Stay open."""
+
     def write(self, data: "ReadableBuffer", /) -> int:
         try:
             return super().write(data)
         except OSError:
             return memoryview(data).nbytes
+
+
+class _Buffer(BufferedWriter):
+    """Bytes of a stream that outlives whoever closes it: components write to these streams too, some close them when
+    they are done, and a text stream that one puts over these bytes closes them when it is collected."""
+
+    def close(self) -> None:
+        """Write what is held, and stay open."""
+        self.flush()
+
+    def detach(self) -> RawIOBase:
+        """What is below, which stays below as well."""
+        self.flush()
+        return cast("RawIOBase", self.raw)  # typeshed has a protocol of its own for it
+
+
+class _Stream(TextIOWrapper):
+    """A text stream that outlives whoever closes it."""
+
+    def close(self) -> None:
+        """Write what is held, and stay open."""
+        self.flush()
+
+    def detach(self) -> BinaryIO:
+        """What is below, which stays below as well."""
+        self.flush()
+        return cast("BinaryIO", self.buffer)  # typeshed has a protocol of its own for it
 
 
 def take_streams() -> None:
@@ -72,5 +106,5 @@ def _guarded(raw: FileIO, like: object) -> TextIOWrapper:
     encoding, each_line, at_once = "utf-8", False, False
     if isinstance(like, TextIOWrapper):
         encoding, each_line, at_once = like.encoding, like.line_buffering, like.write_through
-    below = raw if at_once else BufferedWriter(raw)  # as Python does under PYTHONUNBUFFERED
-    return TextIOWrapper(below, encoding, "backslashreplace", line_buffering=each_line, write_through=at_once)
+    below = raw if at_once else _Buffer(raw)  # as Python does under PYTHONUNBUFFERED
+    return _Stream(below, encoding, "backslashreplace", line_buffering=each_line, write_through=at_once)

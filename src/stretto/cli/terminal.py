@@ -1,10 +1,11 @@
 """The two streams: results on stdout, progress, notes and errors on stderr."""
 
+import json
 import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Final, NoReturn
 
 import orjson
@@ -24,6 +25,14 @@ _STDERR: Final = 2
 
 _UNSAFE_IN_JSON: Final = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What JSON leaves as it is and a terminal would obey, or would turn the reading order."""
+
+_LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+"""What Python makes of each byte of a path or an argument that is not UTF-8; JSON has no such text."""
+
+_SIZES: Final = ("COLUMNS", "LINES")
+_SIZE: Final = re.compile(r"0*[1-9][0-9]{0,3}")
+"""Environment variables that give the size of a terminal, and what they may say; with anything else, as with 0, it is
+unknown."""
 
 
 class _Stream(Console):
@@ -46,7 +55,9 @@ def notes() -> Console:
 def note(text: str | Text) -> None:
     """Say one thing beside the result; wrapped at words on a terminal, one line elsewhere."""
     console = notes()
-    console.print(printable(text) if isinstance(text, str) else text, soft_wrap=not console.is_terminal)
+    shown = text.copy() if isinstance(text, Text) else Text(text)
+    shown.plain = printable(shown.plain)
+    console.print(shown, soft_wrap=not console.is_terminal)
 
 
 def show(what: RenderableType) -> None:
@@ -74,7 +85,16 @@ class Trimmed:
 
 def print_json(value: Json) -> None:
     """Print one JSON document as the result: indented on a terminal, on one line for programs."""
-    print_json_bytes(orjson.dumps(value))
+    print_json_bytes(json_bytes(value))
+
+
+def json_bytes(value: Json) -> bytes:
+    """The value as JSON; what is not UTF-8 in its texts, as a path may be, is shown as U+FFFD."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return _LONE_SURROGATE.sub("\ufffd", text).encode()
 
 
 def print_json_bytes(document: bytes) -> None:
@@ -93,7 +113,7 @@ def stdout_for_results_only() -> Iterator[None]:
     kept = os.dup(_STDOUT)
     os.dup2(_STDERR, _STDOUT)
     try:
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr), redirect_stderr(sys.stderr):  # both come back, whatever is put in their place
             yield
     finally:
         os.dup2(kept, _STDOUT)
@@ -117,7 +137,8 @@ def is_unicode(console: Console) -> bool:
 
 
 def _stream(*, stderr: bool) -> Console:
-    console = _Stream(stderr=stderr, highlight=False, markup=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
+    environment = {name: value for name, value in os.environ.items() if name not in _SIZES or _SIZE.fullmatch(value)}
+    console = _Stream(stderr=stderr, highlight=False, markup=False, emoji=False, _environ=environment)
+    if not console.is_terminal and "COLUMNS" not in environment:
         console.width = PIPED_WIDTH
     return console

@@ -52,7 +52,9 @@ def read_json_pairs(texts: Iterable[str], flag: str) -> JsonObject:
         name = given.removesuffix(":")
         if name in values:
             raise UsageError(f"{flag} {name} is given twice, as text and as JSON; keep one of the two")
-        values[name] = parse_json(value.encode(), f"{flag} {given}=") if given != name else value
+        values[name] = (
+            parse_json(value.encode(errors="surrogateescape"), f"{flag} {given}=") if given != name else value
+        )
     return values
 
 

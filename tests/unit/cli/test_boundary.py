@@ -1,6 +1,7 @@
 """The outermost edge: what each kind of end looks like from outside."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -133,6 +134,67 @@ def test_with_json_every_end_is_a_document(
     out, err = capsys.readouterr()
     assert out.startswith('{"error":{"code":')
     assert err == ""
+
+
+NO_UTF8 = os.fsdecode(b"\xff")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [NO_UTF8],
+        [f"--{NO_UTF8}"],
+        ["check", f"{NO_UTF8}.yaml"],
+        ["check", f"{NO_UTF8}/workflow.yaml"],
+        ["new", NO_UTF8, "--yes"],
+        ["new", "desk", "--yes", "--planner", NO_UTF8],
+        ["new", "desk", "--yes", "--systems", NO_UTF8],
+        ["runs", "list", "--store", f"{NO_UTF8}.db"],
+        ["runs", "list", "--status", NO_UTF8],
+        ["runs", "import", NO_UTF8],
+        ["run", "--input", NO_UTF8],
+        ["run", "--input", f"@{NO_UTF8}"],
+        ["run", "--resource", f'a:="{NO_UTF8}"'],
+        ["run", "--resource", f"a={NO_UTF8}"],
+        ["run", "--label", f"{NO_UTF8}={NO_UTF8}"],
+        ["run", "--checkpoint", f"planner={NO_UTF8}"],
+        ["schema", NO_UTF8],
+    ],
+)
+def test_an_argument_that_is_not_utf8_is_refused_in_a_document(cli: Cli, arguments: list[str]) -> None:
+    told = cli(*arguments, "--json")
+    assert told.code == 2
+    assert told.document["error"]["code"] != "bug"
+    assert told.err == ""
+
+
+def test_a_store_whose_name_is_not_utf8_is_one(cli: Cli, folder: Path) -> None:
+    store = ("--store", f"{NO_UTF8}.db", "--json")
+    made = cli("run", "--input", '{"query": "oslo"}', *store)
+    assert (made.code, made.document["store"]) == (0, "\ufffd.db")
+    run_id = made.document["run"]["id"]
+    assert [run["id"] for run in cli("runs", "list", *store).document["runs"]] == [run_id]
+    assert cli("runs", "show", "last", *store).document["store"] == "\ufffd.db"
+    assert cli("runs", "export", f"{NO_UTF8}.jsonl", *store).document["runs"] == 1
+    assert cli("runs", "import", f"{NO_UTF8}.jsonl", "--json").document["runs"] == 1
+    assert cli("doctor", *store).document["ok"]
+    assert (folder / f"{NO_UTF8}.db").is_file()
+
+
+def test_a_folder_whose_name_is_not_utf8_is_one(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = folder / NO_UTF8
+    place.mkdir()
+    for name in ("workflow.yaml", "components.py"):
+        (folder / name).rename(place / name)
+    monkeypatch.chdir(place)
+    assert cli("check", "--json").document["ok"]
+    assert cli("run", "--input", '{"query": "oslo"}').code == 0
+    assert cli("new", "desk", "--yes", "--json").document["folder"] == "desk"
+    assert (
+        cli("check", str(place / "desk" / "workflow.yaml"), "--json")
+        .document["file"]
+        .endswith("\ufffd/desk/workflow.yaml")
+    )
 
 
 def test_ctrl_c_is_one_line_and_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import linecache
+import os
 import re
 import sys
 import traceback
@@ -72,7 +73,7 @@ def _as_component(value: object) -> Component | None:
 
 def _import(path: Path) -> ModuleType:
     path = path.resolve()
-    name = f"stretto_components_{sha256(str(path).encode()).hexdigest()[:12]}"
+    name = f"stretto_components_{sha256(os.fsencode(path)).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise SpecError(
