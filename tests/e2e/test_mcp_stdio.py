@@ -192,6 +192,43 @@ async def test_users_whose_event_loop_ended_are_none_of_it_any_more() -> None:
     assert not is_alive(left)
 
 
+async def test_a_loop_that_lives_keeps_it_until_it_closes_it(serve: Serve) -> None:
+    server = await serve()
+    pid = int((await server(ask("pid"))).output["result"])  # type: ignore[index]
+    for use in (server.open(), server.close(), server(ask("pid"))):
+        with pytest.raises(UsageError, match="MCP server 'scripted' is open in another event loop, which runs in"):
+            await asyncio.to_thread(asyncio.run, use)
+    assert int((await server(ask("pid"))).output["result"]) == pid  # type: ignore[index]
+    await server.close()
+    assert not is_alive(pid)
+    await asyncio.to_thread(asyncio.run, server.close())
+
+
+async def test_a_loop_that_starts_it_keeps_it() -> None:
+    server = declared()
+    starting = asyncio.ensure_future(server.open())
+    await asyncio.sleep(0)
+    with pytest.raises(UsageError, match="MCP server 'scripted' is open in another event loop, which runs in"):
+        await asyncio.to_thread(asyncio.run, server.open())
+    await starting
+    pid = int((await server(ask("pid"))).output["result"])  # type: ignore[index]
+    await server.close()
+    assert not is_alive(pid)
+
+
+async def test_closing_while_it_starts_leaves_no_process() -> None:
+    server = declared()
+    calling = asyncio.ensure_future(server(ask("pid")))  # nobody opened it
+    await asyncio.sleep(0)
+    await server.close()
+    with pytest.raises(ComponentError):
+        await calling
+    calling = asyncio.ensure_future(server(ask("pid")))
+    pid = int((await calling).output["result"])  # type: ignore[index]
+    await server.close()
+    assert not is_alive(pid)
+
+
 async def test_who_could_not_open_it_is_no_user_of_it(tmp_path: Path) -> None:
     program = tmp_path / "server.py"
     server = declared(command=[sys.executable, str(program)])

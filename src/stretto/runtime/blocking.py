@@ -5,7 +5,8 @@ import atexit
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import Any, Final, TypeVar
 
@@ -28,7 +29,7 @@ _NUMBERS: Final = count()
 class OwnLoop:
     """One event loop for many calls, so that what one of them opened serves the next.
 
-    `last` is done in it before it ends: at `close`; when that is never called, at the exit of the interpreter, or when
+    `last` is done in it before it ends: at `finish`; when that is never called, at the exit of the interpreter, or when
     this object is gone and another begins a loop. It must not refer to this object, which would then never be gone.
     """
 
@@ -42,26 +43,32 @@ class OwnLoop:
         """Run what `start` makes to its end. Raises UsageError inside a running event loop, and while another thread
         is at it: to wait for that might be to wait for ever, since it may be waiting for this one.
         """
+        with self._taken() as runner:
+            return runner.run(start())
+
+    def finish(self, start: Callable[[], Coroutine[Any, Any, bool]]) -> None:
+        """`run`, and end the loop when it says that nothing needs it any more; the next call begins another."""
+        with self._taken() as runner:
+            number = self._number
+            if runner.run(start()) and number is not None:
+                self._number = None
+                _end(number)
+
+    @contextmanager
+    def _taken(self) -> Iterator[asyncio.Runner]:
         if _in_event_loop():
             raise UsageError("an event loop is running here: use `await workflow.run(...)`")
         if not self._turn.acquire(blocking=False):
             raise UsageError(
-                "another thread is in a call of this workflow that blocks; load a workflow for each thread, or use "
-                "`await workflow.run(...)` in one event loop"
+                "another thread is in a call that blocks, of this workflow or of one that shares what is open with it; "
+                "load a workflow for each thread, or use `await workflow.run(...)` in one event loop"
             )
         try:
             if self._number is None:
                 self._number = self._begin()
-            runner, _ = _OPEN[self._number]
-            return runner.run(start())
+            yield _OPEN[self._number][0]
         finally:
             self._turn.release()
-
-    def close(self) -> None:
-        """End the loop, when there is one; the next call begins another."""
-        number, self._number = self._number, None
-        if number is not None:
-            _end(number)
 
     def _begin(self) -> int:
         while _ABANDONED:

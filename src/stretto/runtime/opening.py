@@ -1,19 +1,21 @@
 """Components are open while somebody needs them: opened once, and closed by the last who let go.
 
-What is open belongs to the event loop in which it was opened. Nobody else uses it while that loop lives; once it has
-ended, what it left is closed as well as that still can be, and opened again where it is needed next.
+What is open belongs to the event loop in which it was opened. Nobody else uses it, or closes it, while that loop lives;
+once it has ended, what it left is closed as well as that still can be, and opened again where it is needed next. A
+workflow of which no component holds anything belongs to no loop.
 """
 
 import asyncio
 import logging
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
+from weakref import WeakKeyDictionary
 
-from stretto.components.loop_lock import LoopLock
+from stretto.components.loop_lock import LoopLock, open_elsewhere
 from stretto.engine.holding import Closes, close_each, open_one
-from stretto.types.errors import UsageError
 from stretto.types.protocols import Component, Opens
+
+_WORKFLOW: Final = "this workflow"
 
 _log: Final = logging.getLogger(__name__)
 
@@ -26,7 +28,8 @@ class Shared:
 
     def __init__(self) -> None:
         self._shares: dict[int, Share] = {}
-        self._clearing = LoopLock()
+        self._clearing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+        """Of each loop, so that its workflows wait for each other: none opens what another is closing."""
 
     async def open(self, name: str, component: Opens) -> "Share":
         """Open a component, unless it is open already.
@@ -35,31 +38,33 @@ class Shared:
         """
         share = self._shares.setdefault(id(component), Share(self._shares, name, component))
         if share.loop is not asyncio.get_running_loop():
-            raise _elsewhere(f"component '{name}', which this workflow shares with another,", share.loop)
+            raise open_elsewhere(f"component '{name}', which this workflow shares with another,", share.loop)
         await share.open()
         return share
 
     @property
-    def any_open(self) -> bool:
-        """Whether anybody still needs one of them."""
-        return bool(self._shares)
+    def any_open_here(self) -> bool:
+        """Whether anybody still needs one of them in this event loop."""
+        loop = asyncio.get_running_loop()
+        return any(share.loop is loop for share in tuple(self._shares.values()))
 
     async def clear(self) -> None:
         """Close what was left open in event loops that have ended; trouble is told in the log."""
-        async with self._clearing.here():
-            left = self._given_up(share for share in self._shares.values() if share.loop.is_closed())
+        async with self._clearing.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            left = self._given_up(lambda loop: loop.is_closed())
             await _close_all((f"{name}, left open in an event loop that has ended,", share) for name, share in left)
 
     async def close(self) -> None:
         """Close what is open in this event loop, whoever needs it: the loop is about to end."""
-        loop = asyncio.get_running_loop()
-        await _close_all(self._given_up(share for share in self._shares.values() if share.loop is loop))
+        here = asyncio.get_running_loop()
+        await _close_all(self._given_up(lambda loop: loop is here))
 
-    def _given_up(self, shares: Iterable["Share"]) -> Iterator[tuple[str, "Share"]]:
-        """Takes them one at a time, the newest first: what is not reached stays to be closed later."""
-        for share in reversed(tuple(shares)):
-            share.leave_to_one()
-            yield f"component '{share.name}'", share
+    def _given_up(self, by: Callable[[asyncio.AbstractEventLoop], bool]) -> Iterator[tuple[str, "Share"]]:
+        """Takes those of some loops one at a time, the newest first: what is not reached stays to be closed later."""
+        for share in reversed(tuple(self._shares.values())):  # a copy: other threads come and go
+            if by(share.loop):
+                share.leave_to_one()
+                yield f"component '{share.name}'", share
 
 
 class Share:
@@ -110,71 +115,72 @@ class Opening:
 
     def __init__(self, components: Mapping[str, Component], shared: Shared) -> None:
         self._holding = [(name, each) for name, each in components.items() if isinstance(each, Opens)]
+        self.held = frozenset(id(each) for _, each in self._holding)
+        """Which components hold something."""
         self._shared = shared
         self._opened: list[tuple[str, Share]] = []
         self.open_in: asyncio.AbstractEventLoop | None = None
         """The event loop in which all are open; None when they are not."""
         self._loop: asyncio.AbstractEventLoop | None = None
         """The one in which some are open, or about to be."""
-        self._opening = LoopLock()
-        self._taking = threading.Lock()
+        self._changing = LoopLock()
+
+    def shares_with(self, other: "Opening") -> bool:
+        """Whether a component that holds something is in both."""
+        return not self.held.isdisjoint(other.held)
 
     async def open(self) -> None:
         """Open those that hold something; when one does not open, close the others and raise what it raised.
 
         Those that an event loop left which has ended are opened again; UsageError when it has not ended.
         """
-        if self.open_in is not asyncio.get_running_loop():
-            await self._open_here()
-
-    async def close(self) -> None:
-        """Let go of all. Runs were answered already, so trouble is told in the log and stops nothing.
-
-        Nothing is done while another event loop runs in which they are open.
-        """
-        if self._is_elsewhere():
-            return
-        self.open_in = None
-        await _close_all(self._newest_first())
-        self._loop = None
-
-    def hold_to_loop(self) -> None:
-        """Raise UsageError while another event loop runs in which they are open: it is the one to close them."""
-        if self._is_elsewhere() and self._loop is not None:
-            raise _elsewhere("this workflow", self._loop)
-
-    async def _open_here(self) -> None:
-        if not self._holding:
-            return
         loop = asyncio.get_running_loop()
-        self._take(loop)
-        async with self._opening.here():
-            if self.open_in is not loop:
+        if not self._holding:
+            self.open_in = loop  # nothing ties it to this loop: the next one says the same
+            return
+        async with self._changing.held(_WORKFLOW):
+            if self.open_in is not loop:  # somebody else may have been first
+                self._take(loop)
                 await self._shared.clear()
                 await self._open_all()
-                self.open_in = self._loop = loop
+                self.open_in = loop
+
+    async def close(self) -> None:
+        """Let go of all, once what is being opened is open. Runs were answered already, so trouble is told in the log.
+
+        Raises UsageError when they are open in another event loop that has not ended: it is the one to close them.
+        """
+        if not self._holding:
+            self.open_in = None
+            return
+        async with self._changing.held(_WORKFLOW):
+            self._hold_to(asyncio.get_running_loop())
+            await self._let_go()
 
     def _take(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Make it this event loop's. Two threads may come at once."""
-        with self._taking:
-            before = self._loop
-            if before is not None and before is not loop:
-                if not before.is_closed():
-                    raise _elsewhere("this workflow", before)
-                self._opened.clear()
+        """Make it this event loop's; what an ended one left is for `Shared.clear`."""
+        self._hold_to(loop)
+        if self._loop is not loop:
+            self._opened.clear()
             self._loop = loop
+
+    def _hold_to(self, loop: asyncio.AbstractEventLoop) -> None:
+        before = self._loop
+        if before is not None and before is not loop and not before.is_closed():
+            raise open_elsewhere(_WORKFLOW, before)
 
     async def _open_all(self) -> None:
         try:
             for name, component in self._holding:
                 self._opened.append((name, await self._shared.open(name, component)))
         except BaseException:  # nobody closes a workflow that did not open: a server would stay
-            await self.close()
+            await self._let_go()
             raise
 
-    def _is_elsewhere(self) -> bool:
-        loop = self._loop
-        return loop is not None and loop.is_running() and loop is not asyncio.get_running_loop()
+    async def _let_go(self) -> None:
+        self.open_in = None
+        await _close_all(self._newest_first())
+        self._loop = None
 
     def _newest_first(self) -> Iterator[tuple[str, Closes]]:
         """Takes what is open, one at a time: what is not reached stays to be closed later."""
@@ -186,15 +192,3 @@ class Opening:
 async def _close_all(holders: Iterator[tuple[str, Closes]]) -> None:
     for trouble in await close_each(holders, CLOSE_GRACE_S):
         _log.warning("%s", trouble)
-
-
-def _elsewhere(what: str, loop: asyncio.AbstractEventLoop) -> UsageError:
-    if loop.is_running():
-        return UsageError(
-            f"{what} is open in another event loop, which runs in another thread; load a workflow for each event loop, "
-            "or hand the work to that loop with asyncio.run_coroutine_threadsafe"
-        )
-    return UsageError(
-        f"{what} is open in another event loop, which is not at work but has not ended; close the workflow first: "
-        "`workflow.close()` after `run_sync`, else `await workflow.aclose()` there"
-    )

@@ -1,10 +1,12 @@
 """A loaded workflow: run it, run many, resume and replay, from async code or from a script."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -40,11 +42,18 @@ Compiler = Callable[[ComponentCatalog], Plan]
 
 
 class Kin:
-    """What a workflow has in common with those made from it: what is open, and the event loop of calls that block."""
+    """What a workflow has in common with those made from it: what is open, and who blocks in which event loop."""
 
     def __init__(self) -> None:
         self.shared = Shared()
-        self.own_loop = OwnLoop(self.shared.close)
+        self._loops: WeakKeyDictionary[Opening, OwnLoop] = WeakKeyDictionary()
+        self._joining = threading.Lock()
+
+    def join(self, opening: Opening) -> OwnLoop:
+        """The loop for a workflow's calls that block: that of one which shares components with it, else its own."""
+        with self._joining:
+            shared = (loop for other, loop in self._loops.items() if other.shares_with(opening))
+            return self._loops.setdefault(opening, next(shared, None) or OwnLoop(self.shared.close))
 
 
 class Workflow:
@@ -60,6 +69,7 @@ class Workflow:
         self.plan = compiler(catalog)
         self._kin = kin or Kin()
         self._opening = Opening(self.plan.components, self._kin.shared)
+        self._own_loop = self._kin.join(self._opening)
         self._engine: Engine | None = None
 
     @property
@@ -134,10 +144,11 @@ class Workflow:
     def run_sync(self, run_input: Mapping[str, object], **options: Any) -> Run:
         """`run` for code that is not async; takes the same options.
 
-        Keeps one event loop for this workflow, so components stay open between calls. Raises UsageError inside a
-        running event loop, and while another thread is in such a call of this workflow.
+        Keeps one event loop for this workflow and those made from it that share what is open, so components stay open
+        between calls. Raises UsageError inside a running event loop, and while another thread is in such a call of one
+        of them.
         """
-        return self._kin.own_loop.run(lambda: self.run(run_input, **options))
+        return self._own_loop.run(lambda: self.run(run_input, **options))
 
     async def run_many(
         self,
@@ -250,18 +261,20 @@ class Workflow:
     async def aclose(self) -> None:
         """Close the components and flush the store. The workflow may be used again.
 
-        A component that does not close, within seconds and without an error, is told of in the log. Raises UsageError
-        while another event loop runs in which they are open.
+        Waits for an `open` under way. A component that does not close, within seconds and without an error, is told of
+        in the log. Raises UsageError when they are open in another event loop that has not ended.
         """
-        self._opening.hold_to_loop()
         await self._opening.close()
         await asyncio.to_thread(self.store.flush)
 
     def close(self) -> None:
         """`aclose` for code that is not async. What is left open is closed when the program ends."""
-        self._kin.own_loop.run(self.aclose)
-        if not self._kin.shared.any_open:  # else another workflow needs what is open in it
-            self._kin.own_loop.close()
+        self._own_loop.finish(self._close_here)
+
+    async def _close_here(self) -> bool:
+        """Whether nobody needs this event loop any more: another workflow may have something open in it."""
+        await self.aclose()
+        return not self._kin.shared.any_open_here
 
     async def __aenter__(self) -> Self:
         await self.open()

@@ -5,7 +5,10 @@ import gc
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +59,36 @@ def held(told: list[str]) -> type:
             told.append("close")
 
     return Held
+
+
+class Gate:
+    """A component of which the first call waits until it is let through."""
+
+    def __init__(self) -> None:
+        self._entered, self._leave = threading.Event(), threading.Event()
+
+    def function(self, name: str) -> Any:
+        @stretto.component(name)
+        def waiting() -> None:
+            if not self._entered.is_set():
+                self._entered.set()
+                self._leave.wait()
+
+        return waiting
+
+    @contextmanager
+    def passed_by(self, workflow: stretto.Workflow) -> Iterator[None]:
+        """A thread runs the workflow, and waits in it meanwhile."""
+        ran: list[stretto.Run] = []
+        thread = threading.Thread(target=lambda: ran.append(workflow.run_sync({})))
+        thread.start()
+        self._entered.wait()
+        try:
+            yield
+        finally:
+            self._leave.set()
+            thread.join()
+        assert ran[0].succeeded
 
 
 def test_what_nothing_refers_to_is_closed_when_another_begins(workflow_of: WorkflowOf) -> None:
@@ -109,21 +142,59 @@ def test_a_script_that_closes_nothing_ends_with_everything_closed(tmp_path: Path
 
 
 def test_a_second_thread_is_told_that_the_first_is_in_the_loop(workflow_of: WorkflowOf) -> None:
-    entered, leave = threading.Event(), threading.Event()
-
-    @stretto.component("held")
-    def held() -> None:
-        entered.set()
-        leave.wait()
-
-    with workflow_of(ONE, held) as workflow:
-        first = threading.Thread(target=workflow.run_sync, args=({},))
-        first.start()
-        entered.wait()
-        try:
-            with pytest.raises(UsageError, match="another thread is in a call of this workflow that blocks; load"):
-                workflow.run_sync({})
-        finally:
-            leave.set()
-            first.join()
+    gate = Gate()
+    with workflow_of(ONE, gate.function("held")) as workflow:
+        with (
+            gate.passed_by(workflow),
+            pytest.raises(UsageError, match="another thread is in a call that blocks, of this workflow or of"),
+        ):
+            workflow.run_sync({})
         assert workflow.run_sync({}).succeeded
+
+
+THREE = """
+steps:
+  - {name: held, component: held}
+  - {name: other, component: other}
+"""
+
+
+@stretto.component("other")
+def other() -> None: ...
+
+
+class TestThreads:
+    """While one thread is in a call of a workflow, another uses one that was made from it."""
+
+    @pytest.fixture
+    def gate(self) -> Gate:
+        return Gate()
+
+    def test_what_holds_nothing_in_common_runs_beside_it(self, workflow_of: WorkflowOf, gate: Gate) -> None:
+        told: list[str] = []
+        workflow = workflow_of(THREE, gate.function("held"), other)
+        with workflow, gate.passed_by(workflow):
+            for each in (workflow.for_rollouts(), workflow.with_component(held(told)), workflow.with_component(other)):
+                with each:
+                    assert each.run_sync({}).succeeded
+        assert told == ["open", "close"]
+
+    def test_what_shares_with_it_is_told_so(self, workflow_of: WorkflowOf, gate: Gate) -> None:
+        told: list[str] = []
+        workflow = workflow_of(THREE, held(told), gate.function("other"))
+        changed = workflow.with_component(other)
+        with gate.passed_by(workflow), pytest.raises(UsageError, match="of this workflow or of one that shares what"):
+            changed.run_sync({})
+        assert changed.run_sync({}).succeeded
+        workflow.close()
+        changed.close()
+        assert told == ["open", "close"]
+
+    def test_closing_waits_for_none_that_holds_nothing_in_common(self, workflow_of: WorkflowOf, gate: Gate) -> None:
+        told: list[str] = []
+        workflow = workflow_of(THREE, held(told), other)
+        apart = workflow.with_component(gate.function("held"))
+        with gate.passed_by(apart):
+            assert workflow.run_sync({}).succeeded
+            workflow.close()
+            assert told == ["open", "close"]

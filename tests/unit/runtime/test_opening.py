@@ -33,6 +33,7 @@ class Told:
         self.said: list[str] = []
         self.refusing = ""
         self.opening_takes_s = 0.0
+        self.closing_takes_s = 0.0
         self.is_tied = False
         """Whether what they hold can be closed in its own event loop only."""
 
@@ -56,6 +57,7 @@ class Told:
                 return {"n": n}
 
             async def close(self) -> None:
+                await asyncio.sleep(told.closing_takes_s)
                 self.is_open = False
                 if told.is_tied:
                     self.loop.call_soon(print)
@@ -84,6 +86,17 @@ def declared(made: object) -> Component:
     return found
 
 
+def function(name: str) -> Any:
+    """A component that holds nothing."""
+
+    @stretto.component(name, effects="pure")
+    async def plain(n: int) -> dict[str, int]:
+        return {"n": n}
+
+    return plain
+
+
+ORDER = [("open", "1.0.0"), ("open", "2.0.0"), ("close", "2.0.0"), ("close", "1.0.0")]
 OPENED = ["open first 1.0.0", "open second 1.0.0"]
 CLOSED = ["close second 1.0.0", "close first 1.0.0"]
 
@@ -128,6 +141,54 @@ async def test_closed_and_used_again_it_opens_again(workflow: Workflow, told: To
         async with workflow:
             assert (await workflow.run({"n": 1})).succeeded
     assert told.said == (OPENED + CLOSED) * 2
+
+
+@pytest.mark.parametrize("closes", [1, 2])
+def test_closing_while_it_opens_waits_and_leaves_nothing_open(workflow: Workflow, told: Told, closes: int) -> None:
+    told.opening_takes_s = 1.0
+
+    async def main() -> None:
+        opening = asyncio.ensure_future(workflow.open())
+        await asyncio.sleep(1.5)  # the first is open, the second about to be
+        await asyncio.gather(*(workflow.aclose() for _ in range(closes)))
+        await opening
+        assert told.said == OPENED + CLOSED
+        async with workflow:
+            assert (await workflow.run({"n": 1})).succeeded
+
+    run_virtual(main())
+    assert told.said == (OPENED + CLOSED) * 2
+
+
+def test_opening_while_it_closes_waits_and_opens_again(workflow: Workflow, told: Told) -> None:
+    told.closing_takes_s = 1.0
+
+    async def main() -> None:
+        await workflow.open()
+        closing = asyncio.ensure_future(workflow.aclose())
+        await asyncio.sleep(0.5)
+        assert (await workflow.run({"n": 1})).succeeded
+        await closing
+        await workflow.aclose()
+
+    run_virtual(main())
+    assert told.said == (OPENED + CLOSED) * 2
+
+
+def test_an_opening_that_is_cancelled_while_it_is_closed_leaves_nothing_open(workflow: Workflow, told: Told) -> None:
+    told.opening_takes_s = 1.0
+
+    async def main() -> None:
+        opening = asyncio.ensure_future(workflow.open())
+        await asyncio.sleep(1.5)
+        closing = asyncio.ensure_future(workflow.aclose())
+        await asyncio.sleep(0)
+        opening.cancel()
+        await closing
+        assert opening.cancelled()
+
+    run_virtual(main())
+    assert told.said == ["open first 1.0.0", "close first 1.0.0"]
 
 
 class TestSharing:
@@ -278,6 +339,44 @@ class TestEventLoops:
         assert asyncio.run_coroutine_threadsafe(workflow.run({"n": 1}), elsewhere).result().succeeded
         asyncio.run_coroutine_threadsafe(workflow.aclose(), elsewhere).result()
         assert asyncio.run(workflow.run({"n": 1})).succeeded
+
+    def test_a_loop_that_rests_is_the_one_to_close_them(self, workflow: Workflow, told: Told) -> None:
+        with asyncio.Runner() as resting:
+            resting.run(workflow.open())
+            with pytest.raises(
+                stretto.UsageError, match=r"not at work but has not ended; .* `await workflow\.aclose\(\)`"
+            ):
+                workflow.close()
+            assert told.said == OPENED
+            resting.run(workflow.aclose())
+        assert told.said == OPENED + CLOSED
+
+    def test_where_nothing_is_held_every_loop_may_use_it(
+        self, workflow_of: WorkflowOf, elsewhere: asyncio.AbstractEventLoop
+    ) -> None:
+        workflow = workflow_of(TWO, *(function(name) for name in ("first", "second")))
+
+        def there() -> stretto.Run:
+            return asyncio.run_coroutine_threadsafe(workflow.run({"n": 1}), elsewhere).result()
+
+        async def both() -> tuple[stretto.Run, ...]:
+            return await asyncio.gather(workflow.run({"n": 1}), asyncio.to_thread(there), workflow.run({"n": 2}))
+
+        assert all(run.succeeded for _ in range(2) for run in asyncio.run(both()))
+        workflow.run_sync({"n": 1})
+        workflow.close()
+        assert there().succeeded
+
+    def test_what_shares_nothing_that_is_open_may_be_open_in_another_loop(
+        self, workflow_of: WorkflowOf, told: Told, elsewhere: asyncio.AbstractEventLoop
+    ) -> None:
+        workflow = workflow_of(TWO, told.component("first"), function("second"))
+        changed = workflow.with_component(declared(told.component("first", "2.0.0")))
+        asyncio.run_coroutine_threadsafe(workflow.open(), elsewhere).result()
+        assert changed.run_sync({"n": 1}).succeeded
+        changed.close()
+        asyncio.run_coroutine_threadsafe(workflow.aclose(), elsewhere).result()
+        assert told.said == [f"{done} first {version}" for done, version in ORDER]
 
     def test_a_loop_that_opens_them_in_another_thread_keeps_them(
         self, workflow: Workflow, told: Told, elsewhere: asyncio.AbstractEventLoop

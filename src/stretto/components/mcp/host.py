@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from stretto.components.loop_lock import LoopLock
+from stretto.components.loop_lock import LoopLock, open_elsewhere
 from stretto.components.mcp.errors import ServerLostError, lost, supplied_argument, unknown_tool
 from stretto.components.mcp.run import Ask, McpRun
 from stretto.components.mcp.session import Lease
@@ -46,13 +46,14 @@ class McpHost:
         self.belt = ToolBelt(allowed=settings.tools, hidden=reset, effects=settings.effects)
         """What is known of the tools: what was declared, and after `open` what the server says."""
         self._link: Link | None = None
-        self._opening = LoopLock()
+        self._linking = LoopLock()
         self._users = 0
 
     async def open(self) -> None:
         """Start the server and ask it for its tools. Every `open` needs its `close`; only the first starts anything.
 
-        Raises ComponentError when it cannot be started, UsageError when what was declared does not fit its tools.
+        Raises ComponentError when it cannot be started, UsageError when what was declared does not fit its tools, and
+        while another event loop that has not ended has it open.
         """
         self._forget_ended()
         self._users += 1
@@ -63,28 +64,44 @@ class McpHost:
             raise
 
     async def close(self) -> None:
-        """End the server with its last user; the next call starts it again."""
+        """End the server with its last user; the next call starts it again.
+
+        Raises UsageError while another event loop that has not ended has it open: it is the one to close it.
+        """
         self._forget_ended()
         self._users = max(0, self._users - 1)
-        link = self._link
-        if self._users == 0 and link is not None:
-            self._link = None
+        async with self._linking.held(self._words):  # else what is being started now would stay
+            link = self._link if self._users == 0 else None
+            if link is not None:
+                self._link = None
+        if link is not None:
             await link.close()
 
     async def linked(self) -> "Link":
-        """The link of this event loop, started if need be."""
+        """The link of this event loop, started if need be; raises as `open` does."""
         if self._link is not None and self._link.loop is asyncio.get_running_loop():
             return self._link
-        self._forget_ended()
-        async with self._opening.here():
+        async with self._linking.held(self._words):
+            self._forget_ended()
             if self._link is None:
                 self._link = await self._start()
             return self._link
 
     def _forget_ended(self) -> None:
-        """Forget a link whose event loop has ended, with its users: the server ended with the loop."""
-        if self._link is not None and self._link.loop is not asyncio.get_running_loop():
-            self._link, self._users = None, 0
+        """Forget a link whose event loop has ended, with its users: the server ended with the loop.
+
+        Raises UsageError for one of another loop that lives.
+        """
+        link = self._link
+        if link is None or link.loop is asyncio.get_running_loop():
+            return
+        if not link.loop.is_closed():
+            raise open_elsewhere(self._words, link.loop)
+        self._link, self._users = None, 0
+
+    @property
+    def _words(self) -> str:
+        return f"MCP server '{self.settings.name}'"
 
     async def ask(self, call: Call, tool: str, arguments: JsonObject, lease: Lease | None) -> Response:
         """Call a tool for a step.

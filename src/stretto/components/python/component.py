@@ -25,10 +25,10 @@ OPEN_LIMIT: Final = "open_limit"
 
 
 class PythonComponent:
-    """A function, or an instance of a class, behind the component protocol.
+    """A function behind the component protocol. It holds nothing, so any event loop may call it.
 
     Hints are read when the card is first asked for, not where the decorator stands: by then the whole module is
-    there. A class is instantiated at `open`, once for the process.
+    there.
     """
 
     def __init__(self, target: Function | type, options: Options) -> None:
@@ -38,9 +38,7 @@ class PythonComponent:
         self._card: Card | None = None
         self._signature: Signature | None = None
         self._confirm_signature: Signature | None = None
-        self._instance: Instance | None = None
-        self._invoke: Invoke = self._open_and_invoke
-        self._opening = LoopLock()
+        self._invoke: Invoke = self._begin
 
     @property
     def card(self) -> Card:
@@ -56,34 +54,11 @@ class PythonComponent:
             self._signature = read_signature(_called(self.target), self.target, is_method=isinstance(self.target, type))
         return self._signature
 
-    @property
-    def open_limit(self) -> timedelta | None:
-        """How long `open` may take: what the class says of itself, None when it says nothing."""
-        limit: timedelta | None = getattr(self.target, OPEN_LIMIT, None)
-        return limit
-
     def __call__(self, request: Request) -> Coroutine[Any, Any, Response]:
         return self._invoke(request)
 
-    async def open(self) -> None:
-        """Make a class's instance and run its `open`; a second time does nothing."""
-        await self._make_instance()
-
-    async def _make_instance(self) -> None:
-        async with self._opening.here():
-            if self._instance is None:
-                self._instance = await self.instantiate()
-                self._invoke = self._instance.invoke
-
-    async def close(self) -> None:
-        """Run the instance's `close`. The next call makes another, also in another event loop."""
-        instance, self._instance = self._instance, None
-        self._invoke = self._open_and_invoke
-        if instance is not None:
-            await instance.close()
-
     async def confirm(self, request: Request) -> Response | None:
-        """Ask the class's `confirm` whether a write in doubt happened."""
+        """Ask whether a write in doubt happened: the class's `confirm`, if it has one."""
         fresh = await self.instantiate()
         try:
             return await fresh.confirm(request)
@@ -91,16 +66,12 @@ class PythonComponent:
             await fresh.close()
 
     async def instantiate(self) -> Instance:
-        """A fresh instance, opened."""
-        name, target, inline = self.card.name, self.target, self.options.inline
-        if not isinstance(target, type):
-            return instance_of_function(name, target, self.signature, inline=inline)
-        instance = instance_of_class(name, target, self.signature, self._confirm_signature, inline=inline)
-        await instance.open()
-        return instance
+        """A fresh instance, opened; of a function, the function itself."""
+        return instance_of_function(self.card.name, self.target, self.signature, inline=self.options.inline)
 
-    async def _open_and_invoke(self, request: Request) -> Response:
-        await self._make_instance()
+    async def _begin(self, request: Request) -> Response:
+        """The first call."""
+        self._invoke = (await self.instantiate()).invoke
         return await self._invoke(request)
 
     def _read_card(self) -> Card:
@@ -129,7 +100,58 @@ class PythonComponent:
         )
 
 
-class PerRunPythonComponent(PythonComponent):
+class ClassComponent(PythonComponent):
+    """An instance of a class behind the component protocol: made at `open`, once for the process."""
+
+    target: type
+
+    def __init__(self, target: type, options: Options) -> None:
+        super().__init__(target, options)
+        self._instance: Instance | None = None
+        self._making = LoopLock()
+
+    @property
+    def open_limit(self) -> timedelta | None:
+        """How long `open` may take: what the class says of itself, None when it says nothing."""
+        limit: timedelta | None = getattr(self.target, OPEN_LIMIT, None)
+        return limit
+
+    async def open(self) -> None:
+        """Make the instance and run its `open`; a second time does nothing."""
+        await self._make_instance()
+
+    async def close(self) -> None:
+        """Run the instance's `close`. The next call makes another, also in another event loop."""
+        async with self._making.held(self._words):  # else what is being made now would stay
+            instance, self._instance = self._instance, None
+            self._invoke = self._begin
+        if instance is not None:
+            await instance.close()
+
+    async def instantiate(self) -> Instance:
+        """A fresh instance, opened."""
+        name, inline = self.card.name, self.options.inline
+        instance = instance_of_class(name, self.target, self.signature, self._confirm_signature, inline=inline)
+        await instance.open()
+        return instance
+
+    async def _begin(self, request: Request) -> Response:
+        """The first call, when nobody opened it."""
+        await self._make_instance()
+        return await self._invoke(request)
+
+    async def _make_instance(self) -> None:
+        async with self._making.held(self._words):
+            if self._instance is None:
+                self._instance = await self.instantiate()
+                self._invoke = self._instance.invoke
+
+    @property
+    def _words(self) -> str:
+        return f"component '{self.options.name}'"
+
+
+class PerRunPythonComponent(ClassComponent):
     """A class of scope ``run``: a fresh instance for each run, closed when the run ends."""
 
     def __init__(self, target: type, options: Options) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar, overload
 
 from stretto.components.codes import ComponentCode
-from stretto.components.python.component import PerRunPythonComponent, PythonComponent
+from stretto.components.python.component import ClassComponent, PerRunPythonComponent, PythonComponent
 from stretto.components.python.options import DEFAULT_EFFECT, Effects, Lives, Options, read_options
 from stretto.components.python.place import refuse
 from stretto.types.enums import Scope
@@ -86,7 +86,7 @@ def component(
 
 def _component(target: Any, options: Options) -> PythonComponent:
     if options.scope is Scope.PROCESS:
-        return PythonComponent(target, options)
+        return ClassComponent(target, options) if isinstance(target, type) else PythonComponent(target, options)
     if isinstance(target, type):
         return PerRunPythonComponent(target, options)
     raise refuse(

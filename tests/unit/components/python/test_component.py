@@ -10,7 +10,14 @@ from typing import Any, Literal
 
 import pytest
 
-from stretto.components.python import Context, PerRunPythonComponent, PythonComponent, component, component_of
+from stretto.components.python import (
+    ClassComponent,
+    Context,
+    PerRunPythonComponent,
+    PythonComponent,
+    component,
+    component_of,
+)
 from stretto.components.threads import THREADS
 from stretto.types.card import ANY_ACTION
 from stretto.types.enums import Effect, Outcome, Scope
@@ -26,15 +33,23 @@ def made(target: Any) -> PythonComponent:
     return found
 
 
+def made_class(target: Any) -> ClassComponent:
+    found = made(target)
+    assert isinstance(found, ClassComponent)
+    return found
+
+
 @pytest.fixture
 async def opened() -> AsyncIterator[Any]:
-    """Opens components and closes them at the end."""
-    living: list[PythonComponent] = []
+    """Opens components that hold something, and closes them at the end."""
+    living: list[ClassComponent] = []
 
     async def open_one(target: Any) -> PythonComponent:
-        living.append(made(target))
-        await living[-1].open()
-        return living[-1]
+        found = made(target)
+        if isinstance(found, ClassComponent):
+            living.append(found)
+            await found.open()
+        return found
 
     yield open_one
     for one in living:
@@ -363,7 +378,7 @@ async def test_an_instance_that_cannot_be_made_is_named(where: str) -> None:
 
     broken = component("broken")(type("Broken", (), {"__call__": call, where: fail}))
     with pytest.raises(ComponentError, match="'broken' raised ConnectionRefusedError: no database") as caught:
-        await made(broken).open()
+        await made_class(broken).open()
     assert caught.value.rpc_code is Code.UNAVAILABLE
 
 
