@@ -3,13 +3,14 @@
 from typing import Final
 
 from stretto.plan.expr.check import Checked
-from stretto.plan.expr.emit import literal
 from stretto.plan.expr.functions import FUNCTIONS
 from stretto.plan.expr.library import evaluate_constant
+from stretto.plan.expr.phrases import literal
 from stretto.plan.expr.problem import ExprCode, ExprProblem
+from stretto.plan.expr.spans import readable
 from stretto.plan.expr.syntax import Call, Literal
 
-CONVERSIONS: Final = frozenset({"int", "uint", "double", "timestamp", "duration"})
+CONVERSIONS: Final = frozenset({"int", "uint", "double", "timestamp"})
 
 
 def constant_problems(checked: Checked) -> list[ExprProblem]:
@@ -41,6 +42,8 @@ def _trial(node: Call) -> tuple[Literal, str] | None:
         return None
     if node.function == "matches" and isinstance(argument.value, str):
         return argument, f'"".matches({literal(argument.value)})'
+    if node.function == "duration" and node.target is None and isinstance(argument.value, str):
+        return argument, f"duration({literal(readable(argument.value))})"
     if node.function in CONVERSIONS and node.target is None:
         return argument, f"{node.function}({literal(argument.value)})"
     return None

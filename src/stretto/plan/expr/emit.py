@@ -1,16 +1,31 @@
 """Writes a checked tree as CEL text over ready values, for the library.
 
-Every path is one variable, read before. What is left to read inside, below a comprehension's item for instance, is
-guarded so that here too the missing reads as null. Some texts stand for what the library lacks: ``bool()``,
-``matches()`` as a function, the size of a text in characters (the library counts bytes), ``string()`` of a boolean or
-a time.
+Every path is one variable, read before, and so is what comprehensions around the written part have bound. What is
+left to read inside, below a comprehension's item for instance, is guarded so that here too the missing reads as null.
+Some texts stand for what the library lacks: ``bool()``, ``matches()`` as a function, the size of a text in characters
+(the library counts bytes), ``string()`` of a boolean or a time, durations that are too long, integers beside doubles.
 """
 
 from collections.abc import Callable
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from stretto.plan.expr.check import Checked
 from stretto.plan.expr.parse import BINDING, UNARY_BINDING
+from stretto.plan.expr.phrases import (
+    SPAN,
+    as_text,
+    at_index,
+    boolean,
+    converted,
+    guarded,
+    json_as_text,
+    literal,
+    negation,
+    size_of,
+    time_as_text,
+    whole_as_int,
+)
+from stretto.plan.expr.spans import readable
 from stretto.plan.expr.syntax import (
     Binary,
     Call,
@@ -22,6 +37,7 @@ from stretto.plan.expr.syntax import (
     ListOf,
     Literal,
     Logic,
+    Macro,
     MapOf,
     Message,
     Node,
@@ -33,39 +49,87 @@ from stretto.plan.valuetype import DYN, Kind, ValueType
 from stretto.plan.valuetype.model import NUMERIC
 from stretto.types.json import PathPart
 
-CHARACTERS: Final = "_characters"
-"""Name of the function that counts a text's code points."""
+TIMELESS: Final = frozenset({"optional.of", "optional.ofNonZeroValue", "optional.none", "of", "none", "or", "type"})
+"""Functions whose results are no time, and may have no type that can be asked for."""
 
-TEXT: Final = "_text"
-"""Name of the function that gives a time's text as CEL has it, from the value and the library's text of it."""
+NO_NUMBERS: Final = frozenset({"timestamp", "duration", "bytes", "uint", "type"})
+"""Functions whose results are never converted beside a number."""
 
 WEAKEST: Final = 0
 WHOLE: Final = UNARY_BINDING + 1
 """How tightly what is one piece binds: a name, a call, something in brackets."""
 
-BOOLEANS: Final = (
-    '{"1": true, "t": true, "true": true, "TRUE": true, "True": true, '
-    '"0": false, "f": false, "false": false, "FALSE": false, "False": false}'
-)
-"""What CEL's bool() takes; looking up any other text is an error."""
+
+class Emitted(NamedTuple):
+    """A part of an expression as the library reads it."""
+
+    text: str
+    """``p0``, ``p1`` for the paths by index, ``h0`` for whether one has a value, ``i0``, ``i1`` for what is read of the
+    items that are bound around it."""
+    leaves: dict[str, Node]
+    """The paths that it reads, by those names."""
+    items: "dict[str, ItemPath]"
+    """The paths into those items, by those names."""
 
 
-def emit(checked: Checked) -> str:
-    """The expression as the library reads it: ``p0``, ``p1`` for the paths by index."""
-    return _Writer(checked).write(checked.tree)
+class ItemPath(NamedTuple):
+    """A value of an item that a comprehension goes over."""
+
+    level: int
+    """The comprehension: 0 for the outermost."""
+    path: tuple[PathPart, ...]
+    type: ValueType
+
+
+def emit(checked: Checked) -> Emitted:
+    """The whole expression, its times as text."""
+    writer = _Writer(checked, 0)
+    return Emitted(writer.result(checked.tree), writer.leaves, writer.items)
+
+
+def emit_part(checked: Checked, node: Node, level: int) -> Emitted:
+    """A part of it that stands inside `level` comprehensions, and gives nothing but JSON."""
+    writer = _Writer(checked, level)
+    return Emitted(writer.write(node), writer.leaves, writer.items)
 
 
 class _Writer:
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: Checked, level: int) -> None:
         self._checked = checked
-        self._level = 0
+        self._around = self._level = level
         self._binds = 0
+        self.leaves: dict[str, Node] = {}
+        self.items: dict[str, ItemPath] = {}
+
+    def result(self, node: Node) -> str:
+        """What an expression gives: a node's text where times are text with all of their nanoseconds."""
+        if node in self._checked.leaves or self._type(node).kind not in (Kind.DYN, Kind.ARRAY, Kind.OBJECT):
+            return self.write(node)
+        match node:
+            case ListOf():
+                return f"[{', '.join(map(self.result, node.items))}]"
+            case MapOf():
+                return self._object([(self.write(key), self.result(value)) for key, value in node.entries])
+            case Conditional():
+                return f"{self.write(node.condition, 1)} ? ({self.result(node.then)}) : ({self.result(node.otherwise)})"
+            case Comprehension(macro=Macro.MAP):
+                return self._comprehension(node, self.result)
+            case Comprehension(macro=Macro.FILTER):
+                return f"{self.write(node)}.map(b, {time_as_text('b', 'b')})"
+            case Call() if node.function in TIMELESS:
+                return self.write(node)
+            case _ if self._type(node).kind is Kind.DYN:
+                return self._named(node, lambda name: time_as_text(name, name))
+            case _:
+                return self.write(node)
 
     def write(self, node: Node, weakest: int = WEAKEST) -> str:
         """A node's text, in parentheses when it binds less tightly than its place asks."""
         use = self._checked.leaves.get(node)
         if use:
-            return f"h{use.index}" if isinstance(node, Has) else f"p{use.index}"
+            name = f"h{use.index}" if isinstance(node, Has) else f"p{use.index}"
+            self.leaves[name] = node
+            return name
         text, binding = self._write(node)
         return f"({text})" if binding < weakest else text
 
@@ -74,8 +138,7 @@ class _Writer:
             case Literal():
                 return literal(node.value), WHOLE if not _is_negative(node.value) else UNARY_BINDING
             case Ident():
-                level = self._checked.variables.get(node)
-                return (node.name if level is None else f"v{level}"), WHOLE
+                return self._name(node), WHOLE
             case Select() | Index():
                 return self._reading(node), WHOLE
             case Has():
@@ -87,8 +150,7 @@ class _Writer:
             case ListOf():
                 return f"[{', '.join(map(self.write, node.items))}]", WHOLE
             case MapOf():
-                entries = (f"{self.write(key)}: {self.write(value)}" for key, value in node.entries)
-                return f"{{{', '.join(entries)}}}", WHOLE
+                return self._object([(self.write(key), self.write(value)) for key, value in node.entries]), WHOLE
             case Unary(operator="-"):
                 return self._negative(node.operand)
             case Unary():
@@ -107,19 +169,43 @@ class _Writer:
             case _:
                 assert_never(node)
 
+    def _name(self, node: Ident) -> str:
+        """A type's name, or a variable."""
+        level = self._checked.variables.get(node)
+        if level is None:
+            return node.name
+        return f"v{level}" if level >= self._around else self._item(node, level, ())
+
+    def _item(self, node: Node, level: int, path: tuple[PathPart, ...]) -> str:
+        """What is read of an item that is bound around what is written: a value like that of a path from a root."""
+        name = f"i{len(self.items)}"
+        self.items[name] = ItemPath(level, path, self._type(node))
+        return name
+
+    def _object(self, entries: list[tuple[str, str]]) -> str:
+        return f"{{{', '.join(f'{key}: {value}' for key, value in entries)}}}"
+
     # Reading below what is evaluated
 
     def _reading(self, node: Node) -> str:
         """A chain of fields and constant indices below a variable or something evaluated, missing parts as null."""
-        chain: list[tuple[Select | Index, PathPart]] = []
+        whole, chain = node, list[tuple[Select | Index, PathPart]]()
         while isinstance(node, Select | Index) and (part := _constant_part(node)) is not None:
             chain.append((node, part))
             node = node.operand
+        level = self._checked.variables.get(node, self._around)
+        if level < self._around:
+            return self._item(whole, level, tuple(part for _, part in reversed(chain)))
         if not chain:
             assert isinstance(node, Index)
-            return self._bind(f"[{self.write(node.operand)}, {self.write(node.index)}]", _at_index)
+            return self._bind(f"[{self.write(node.operand)}, {self._position(node.index)}]", at_index)
         links = [(self._type(step.operand), part) for step, part in reversed(chain)]
-        return self._named(node, lambda name: _guarded(name, links))
+        return self._named(node, lambda name: guarded(name, links))
+
+    def _position(self, index: Node) -> str:
+        """An index; a double that is whole counts as an integer."""
+        is_double = self._type(index).kind in (Kind.FLOAT, Kind.DYN)
+        return self._named(index, whole_as_int) if is_double else self.write(index)
 
     def _named(self, node: Node, body: Callable[[str], str]) -> str:
         """The body over a name for the node's value, so that it is evaluated once."""
@@ -144,20 +230,31 @@ class _Writer:
             case "matches" if node.target is None:
                 return f"{self.write(operands[0], WHOLE)}.matches({self.write(operands[1])})"
             case "size" if kind in (Kind.STRING, Kind.DYN):
-                return self._named(operands[0], _size)
+                return self._named(operands[0], size_of)
             case "string" if kind in (Kind.BOOL, Kind.DYN):
-                return self._named(operands[0], _string)
+                is_json = operands[0] in self._checked.leaves
+                return self._named(operands[0], json_as_text if is_json else as_text)
             case "bool":
-                return self._named(operands[0], _bool)
+                return self._named(operands[0], boolean)
+            case "duration" if node.target is None:
+                return f"duration({self._span(operands[0])})"
         arguments = ", ".join(map(self.write, node.arguments))
         target = f"{self.write(node.target, WHOLE)}." if node.target else ""
         return f"{target}{node.function}({arguments})"
 
-    def _comprehension(self, node: Comprehension) -> str:
+    def _span(self, text: Node) -> str:
+        """A duration's text as the library reads it without a loss; a constant one is known now."""
+        if isinstance(text, Literal) and isinstance(text.value, str):
+            return literal(readable(text.value))
+        return f"{SPAN}({self.write(text)})"
+
+    def _comprehension(self, node: Comprehension, write: Callable[[Node], str] | None = None) -> str:
+        """`write` is for the body."""
         target = self.write(node.target, WHOLE)
         variable = f"v{self._level}"
         self._level += 1
-        parts = [self.write(part) for part in (node.filter, node.body) if part]
+        parts = [self.write(node.filter)] if node.filter else []
+        parts.append((write or self.write)(node.body))
         self._level -= 1
         return f"{target}.{node.macro}({', '.join([variable, *parts])})"
 
@@ -170,16 +267,31 @@ class _Writer:
             return f"-{self.write(operand, WHOLE)}", UNARY_BINDING
         if kind is Kind.INT:
             return f"0 - {self.write(operand, binding + 1)}", binding
-        return self._named(operand, _minus), WHOLE
+        return self._named(operand, negation), WHOLE
 
     def _binary(self, node: Binary) -> tuple[str, int]:
         binding = BINDING[node.operator]
         kind = self._type(node).kind
         if node.operator in "+-*/%" and kind in NUMERIC:
             left, right = self._number(node.left, kind, binding), self._number(node.right, kind, binding + 1)
+        elif node.operator in "+-*/" and self._may_be_number(node.left) and self._may_be_number(node.right):
+            pair = f"[{self.write(node.left)}, {self.write(node.right)}]"
+            return self._bind(pair, lambda name: converted(f"{name}[0]", node.operator, f"{name}[1]")), WHOLE
         else:
             left, right = self.write(node.left, binding), self.write(node.right, binding + 1)
         return f"{left} {node.operator} {right}", binding
+
+    def _may_be_number(self, node: Node) -> bool:
+        """Whether only a run can tell that a node is no number."""
+        match node:
+            case Call(function=function) if function in NO_NUMBERS:
+                return False
+            case Binary(operator="+" | "-" | "*" | "/") if self._type(node).kind is Kind.DYN:
+                return self._may_be_number(node.left) and self._may_be_number(node.right)
+            case Literal(value=bytes() | Uint()):
+                return False
+            case _:
+                return self._type(node).kind in (Kind.DYN, Kind.INT, Kind.FLOAT)
 
     def _number(self, node: Node, wanted: Kind, weakest: int) -> str:
         """An operand as the type of the result. JSON writes ``2`` for a double and may write ``2.0`` for an integer."""
@@ -199,75 +311,5 @@ def _constant_part(node: Select | Index) -> PathPart | None:
     return value if isinstance(value, (str, int)) and not isinstance(value, bool) else None
 
 
-def _at_index(pair: str) -> str:
-    """``container[index]`` with null for what is not there; the pair holds the two."""
-    container, index = f"{pair}[0]", f"{pair}[1]"
-    return (
-        f"(type({container}) == list"
-        f" ? (type({index}) == int && ({index} < 0 || {index} >= size({container})) ? null : {container}[{index}])"
-        f" : type({container}) == map ? ({index} in {container} ? {container}[{index}] : null)"
-        f" : {container} == null ? null : {container}[{index}])"
-    )
-
-
-def _size(name: str) -> str:
-    return f"(type({name}) == string ? {CHARACTERS}({name}) : size({name}))"
-
-
-def _minus(name: str) -> str:
-    return f"(type({name}) == int ? 0 - {name} : -{name})"
-
-
-def _string(name: str) -> str:
-    return f'(type({name}) == bool ? ({name} ? "true" : "false") : {TEXT}({name}, string({name})))'
-
-
-def _bool(name: str) -> str:
-    return f"(type({name}) == bool ? {name} : {BOOLEANS}[{name}])"
-
-
-def _guarded(base: str, links: list[tuple[ValueType, PathPart]]) -> str:
-    """The chain's value if every part of it is there, else null. What the types promise is not asked again."""
-    guards, whole = [], base
-    for container, part in links:
-        sure = not container.nullable
-        if isinstance(part, str):
-            if not (sure and container.kind is Kind.OBJECT and part in container.required):
-                guards += [f"type({whole}) == map", f"{literal(part)} in {whole}"]
-        elif sure and container.kind is Kind.ARRAY:
-            guards.append(f"size({whole}) > {part}")
-        else:  # an object of JSON has no such key, one made in the expression may
-            held = f"type({whole}) == map && {part} in {whole}"
-            guards.append(f"(type({whole}) == list && size({whole}) > {part} || {held})")
-        whole = f"{whole}[{literal(part)}]"
-    return f"({' && '.join(guards)} ? {whole} : null)" if guards else whole
-
-
 def _is_negative(value: object) -> bool:
     return isinstance(value, (int, float)) and str(value).startswith("-")
-
-
-def literal(value: bool | int | float | str | bytes | Uint | None) -> str:
-    """A constant as CEL text, in ASCII, with only the escapes that every reader of CEL knows."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return repr(value)
-        case str():
-            return f'"{"".join(map(_character, value))}"'
-        case bytes():
-            return 'b"' + "".join(f"\\x{byte:02x}" for byte in value) + '"'
-        case Uint():
-            return f"{value.value}u"
-        case _:
-            assert_never(value)
-
-
-def _character(character: str) -> str:
-    code = ord(character)
-    if 32 <= code < 127 and character not in '"\\':
-        return character
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -11,11 +11,13 @@ from importlib.util import find_spec, module_from_spec
 from math import isfinite
 from typing import Any, Final
 
-from stretto.plan.expr.access import Accessor, as_number
+from stretto.plan.expr.access import Accessor, as_number, path_getter
 from stretto.plan.expr.check import Checked
-from stretto.plan.expr.emit import CHARACTERS, TEXT, emit
+from stretto.plan.expr.emit import Emitted, ItemPath, emit, emit_part
+from stretto.plan.expr.phrases import CHARACTERS, SECONDS, SPAN, ZULU
 from stretto.plan.expr.semantics import NoValue
-from stretto.plan.expr.syntax import Has
+from stretto.plan.expr.spans import given, in_seconds
+from stretto.plan.expr.syntax import Has, Node
 from stretto.plan.valuetype import Kind
 from stretto.types.arguments import INT64_MAX, INT64_MIN
 from stretto.types.json import Json
@@ -48,21 +50,32 @@ def _library() -> Any:
 
 
 def compile_program(checked: Checked) -> Callable[[list[Any]], Json]:
-    """An evaluator for the expression, which may raise NoValue."""
-    text = emit(checked)
+    """An evaluator for the whole expression, which may raise NoValue."""
+    run = _evaluator(checked, emit(checked), 0)
+    if checked.types[checked.tree].kind in JSON_KINDS:
+        return run
+    return lambda frame: to_json(run(frame))
+
+
+def compile_part(checked: Checked, node: Node, level: int) -> Callable[[list[Any]], Json]:
+    """An evaluator for a part of it that gives a scalar and stands inside `level` comprehensions, whose items stand at
+    the end of the frame. May raise NoValue, and may give a number that JSON cannot hold."""
+    return _evaluator(checked, emit_part(checked, node, level), level)
+
+
+def _evaluator(checked: Checked, emitted: Emitted, level: int) -> Callable[[list[Any]], Any]:
+    text = emitted.text
     execute = _library().compile(text).execute
-    reads = tuple(_reads(checked).items())
-    is_json = checked.types[checked.tree].kind in JSON_KINDS
+    reads = (*_reads(checked, emitted.leaves).items(), *_items(emitted.items, level).items())
     functions = {name: function for name, function in _OWN_FUNCTIONS.items() if name in text}
     context = _library().Context
 
-    def evaluate(frame: list[Any]) -> Json:
+    def evaluate(frame: list[Any]) -> Any:
         values = {name: get(frame) for name, get in reads}
         try:
-            result: Any = execute(context(values, functions) if functions else values)
+            return execute(context(values, functions) if functions else values)
         except FAILURES as error:
             raise NoValue(_reason(error)) from error
-        return result if is_json else to_json(result)
 
     return evaluate
 
@@ -76,15 +89,18 @@ def evaluate_constant(text: str) -> str:
     return ""
 
 
-def _reads(checked: Checked) -> dict[str, Accessor]:
-    """How to read each variable of the emitted text: a path's value, or whether it has one."""
+def _reads(checked: Checked, leaves: dict[str, Node]) -> dict[str, Accessor]:
+    """How to read each path of the emitted text: its value, or whether it has one."""
     reads: dict[str, Accessor] = {}
-    for node, use in checked.leaves.items():
-        if isinstance(node, Has):
-            reads[f"h{use.index}"] = _presence(use.leaf.get)
-        else:
-            reads[f"p{use.index}"] = as_number(use.leaf.get, use.leaf.type.kind)
+    for name, node in leaves.items():
+        leaf = checked.leaves[node].leaf
+        reads[name] = _presence(leaf.get) if isinstance(node, Has) else as_number(leaf.get, leaf.type.kind)
     return reads
+
+
+def _items(items: dict[str, ItemPath], level: int) -> dict[str, Accessor]:
+    """How to read what is bound around: items stand at the end of the frame, the innermost last."""
+    return {name: as_number(path_getter(at - level, path), kind.kind) for name, (at, path, kind) in items.items()}
 
 
 def _presence(get: Accessor) -> Accessor:
@@ -120,18 +136,12 @@ def _seconds(value: timedelta) -> str:
     return f"{value.total_seconds():.6f}".rstrip("0").rstrip(".") + "s"
 
 
-def _text(value: Any, text: str) -> str:
-    """What string() gives for a value, from the library's text; that of a time has all of its nanoseconds."""
-    match value:
-        case datetime():
-            return _zulu(text)
-        case timedelta():
-            return _seconds(value)
-        case _:
-            return text
-
-
-_OWN_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {CHARACTERS: len, TEXT: _text}
+_OWN_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    CHARACTERS: len,
+    SECONDS: in_seconds,
+    SPAN: given,
+    ZULU: _zulu,
+}
 """What the emitted text may call beside the library's own."""
 
 
@@ -155,7 +165,7 @@ REASONS: Final = (
     (r"(?:division|modulo) by zero", "an integer is divided by zero"),
     (r"Arithmetic overflow in '\w+' on (.+?)\.$", r"the result of \1 does not fit 64 bits"),
     (r"regex parse error:.*error: (.+?)(?:\. Check function.*)?$", r"the pattern is malformed: \1"),
-    (r'Parsing Error: Error \{ input: "(.*?)"', r"duration() cannot read the part '\1'"),
+    (r'Parsing Error: Error \{ input: "(.*?)", code', r"duration(): \1"),
     (r"Function '(\w+)' error: (.+?)(?:\. Check function.*)?$", r"\1(): \2"),
     (r"Undefined variable or function: '(\w+)'", r"\1() met a value of a type that it does not take"),
 )

@@ -91,6 +91,8 @@ def indexed(container: Json, index: Json) -> Json:
     """``container[index]``, null where nothing stands there."""
     if container is None:
         return None
+    if type(index) is float and index.is_integer() and abs(index) < EXACT_BELOW:
+        index = int(index)  # JSON may write an integer so
     if type(container) is list and type(index) is int:
         return container[index] if 0 <= index < len(container) else None
     if type(container) is dict and isinstance(index, (str, int)):

