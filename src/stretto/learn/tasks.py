@@ -8,7 +8,7 @@ import numpy as np
 
 from stretto.learn.options import TrainOptions
 from stretto.record.canonical import canonical
-from stretto.runtime.asked import TRAINING
+from stretto.runtime.asked import training_labels
 from stretto.types.errors import UsageError
 from stretto.types.ids import Digest, digest_of
 from stretto.types.json import Json, JsonObject
@@ -66,7 +66,7 @@ def requests_of(tasks: Sequence[Task], options: TrainOptions, update: int) -> li
     for place in places:
         deck, card = divmod(place, len(tasks))
         task = tasks[decks[deck][card]]
-        labels = {**task.labels, "task": task.name, "group": f"{update}/{task.name}", "purpose": TRAINING}
+        labels = {**task.labels, **training_labels(update, task.name)}
         seeds = [_run_seed(options.seed, place, sample) for sample in range(options.group_size)]
         requests += [RolloutRequest(task=task, seed=seed, labels=labels) for seed in seeds]
     return requests

@@ -84,9 +84,15 @@ def _is_lazy(function: object) -> bool:
     )
 
 
+def training_labels(update: int, task: str) -> dict[str, str]:
+    """The labels by which a run of a training is known."""
+    return {"task": task, "group": f"{update}/{task}", "purpose": TRAINING}
+
+
 def is_of_training(labels: Mapping[str, str]) -> bool:
-    """Whether a training made the run of these labels."""
-    return labels.get("purpose") == TRAINING
+    """Whether a training made the run of these labels: all of `training_labels`, for a caller may say ``train`` too."""
+    update, _, task = labels.get("group", "").partition("/")
+    return labels.get("purpose") == TRAINING and update.isdecimal() and labels.get("task") == task
 
 
 def check_resumable(run: Run) -> None:
@@ -101,9 +107,9 @@ def check_resumable(run: Run) -> None:
         )
     if is_of_training(run.labels):
         raise UsageError(
-            f"run {run.id} was made by a training (its purpose is '{TRAINING}'): what it remembered was its own and "
-            "has ended with its process, so it cannot go on. `stretto train ... --resume` makes the runs of an "
-            "unfinished update again; to see this one again, replay it"
+            f"run {run.id} was made by a training (purpose={TRAINING}, group={run.labels['group']}): what it remembered "
+            "was its own and has ended with its process, so it cannot go on. `stretto train ... --resume` makes the runs "
+            "of an unfinished update again; to see this one again, replay it"
         )
 
 

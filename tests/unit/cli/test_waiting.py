@@ -85,7 +85,8 @@ def test_of_several_writes_in_doubt_each_is_settled_by_a_hint(
     assert settled(cli, first.err).code == 0
 
 
-TRAINED = ("run", "-i", '{"query": "doubt"}', "--label", "purpose=train")
+LABELS = ("--label", "purpose=train", "--label", "task=a/b", "--label", "group=1/a/b")
+TRAINED = ("run", "-i", '{"query": "doubt"}', *LABELS)
 
 
 def test_a_write_of_a_training_is_not_settled_by_resume(cli: Cli) -> None:

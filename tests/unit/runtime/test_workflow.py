@@ -461,6 +461,25 @@ class TestSettle:
         ended = await workflow.resume(parked.id)
         assert (ended.status, decoded(ended.output), bank.asked_to_pay) == (RunStatus.OK, {"paid": 30}, 2)
 
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            {"purpose": "train"},
+            {"purpose": "train", "task": "t"},
+            {"purpose": "train", "task": "t", "group": "t"},
+            {"purpose": "train", "task": "t", "group": "a/t"},
+            {"purpose": "train", "task": "t", "group": "1/u"},
+            {"purpose": "train", "group": "1/"},
+            {"purpose": "test", "task": "t", "group": "1/t"},
+        ],
+    )
+    async def test_no_label_of_the_callers_own_keeps_a_run_from_going_on(
+        self, workflow: Workflow, labels: dict[str, str]
+    ) -> None:
+        parked = await workflow.run({"amount": 30}, labels=labels)
+        await workflow.settle(parked.id, "pay", response={"paid": 30})
+        assert (await workflow.resume(parked.id)).status is RunStatus.OK
+
     async def test_an_answer_that_the_component_could_not_have_given_settles_nothing(self, workflow: Workflow) -> None:
         parked = await workflow.run({"amount": 30})
         with pytest.raises(InputError, match="the answer given for 'pay', a write of 'pay', does not fit") as caught:
