@@ -107,9 +107,9 @@ def check_resumable(run: Run) -> None:
         )
     if is_of_training(run.labels):
         raise UsageError(
-            f"run {run.id} was made by a training (purpose={TRAINING}, group={run.labels['group']}): what it remembered "
-            "was its own and has ended with its process, so it cannot go on. `stretto train ... --resume` makes the runs "
-            "of an unfinished update again; to see this one again, replay it"
+            f"run {run.id} was made by a training (purpose={TRAINING}, group={run.labels['group']}): what it "
+            "remembered was its own and has ended with its process, so it cannot go on. `stretto train ... --resume` "
+            "makes the runs of an unfinished update again; to see this one again, replay it"
         )
 
 
