@@ -14,7 +14,7 @@ class ExprCode(StrEnum):
     TOO_LARGE = "expr.too_large"
     """Longer or more deeply nested than the limits."""
     UNSUPPORTED = "expr.unsupported"
-    """CEL, but nothing that a workflow can evaluate: optional syntax, messages."""
+    """CEL, but nothing that can be evaluated there: optional syntax, messages, a source of `merge` that is no path."""
     UNKNOWN_NAME = "expr.unknown_name"
     """The first name of a path stands for nothing here."""
     UNKNOWN_PATH = "expr.unknown_path"
