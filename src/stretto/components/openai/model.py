@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import orjson
 
+from stretto.components.loop_lock import open_elsewhere
 from stretto.components.openai.address import Address, address_of
 from stretto.components.openai.ask import request_body
 from stretto.components.openai.failures import BROKEN_OFF, Reply, broken_off, error_inside, refusal, unreadable
@@ -117,14 +118,18 @@ class OpenAiModel:
         return self._card
 
     async def open(self) -> None:
-        """Make ready to connect; nothing is sent. Every `open` needs its `close`."""
+        """Make ready to connect; nothing is sent. Every `open` needs its `close`.
+
+        Raises UsageError while another event loop that has not ended has it open.
+        """
         from stretto.components.openai import answer  # noqa: F401  # numpy, so that the first call need not import it
 
-        self._users += 1
         self._pooled()
+        self._users += 1
 
     async def close(self) -> None:
-        """Drop the connections with the last user; the next call connects again."""
+        """Drop the connections with the last user; the next call connects again. Raises UsageError as `open` does."""
+        self._hold_to_loop()
         self._users = max(0, self._users - 1)
         pool = self._pool
         if self._users == 0 and pool is not None:
@@ -140,12 +145,22 @@ class OpenAiModel:
         return self._received(address, body, reply)
 
     def _pooled(self) -> "Pool":
-        """The connections of this event loop; those of one that has ended went with it."""
+        """The connections of this event loop; those of one that has ended, and their users, went with it."""
         from stretto.components.openai.pool import Pool
 
-        if self._pool is None or self._pool.loop is not asyncio.get_running_loop():
-            self._pool = Pool(self._settings)
+        if self._pool is not None and self._pool.loop is asyncio.get_running_loop():
+            return self._pool
+        self._hold_to_loop()
+        if self._pool is not None:
+            self._users = 0
+        self._pool = Pool(self._settings)
         return self._pool
+
+    def _hold_to_loop(self) -> None:
+        """Raise UsageError while another event loop that has not ended has connections."""
+        loop = None if self._pool is None else self._pool.loop
+        if loop is not None and loop is not asyncio.get_running_loop() and not loop.is_closed():
+            raise open_elsewhere(f"model '{self._settings.name}'", loop)
 
     def _received(self, address: Address, body: JsonObject, reply: Reply) -> Response:
         from stretto.components.openai.answer import response_of

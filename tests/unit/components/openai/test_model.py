@@ -11,7 +11,7 @@ import pytest
 
 from stretto.components.openai import OpenAiModel, pool
 from stretto.testing.request import request_for
-from stretto.types.errors import Code, ComponentError
+from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.messages import Response
 from tests.unit.components.openai.standin import StandIn, bringing, completion, recorded
 
@@ -303,6 +303,17 @@ def test_it_works_in_one_event_loop_after_another() -> None:
 
     asyncio.run(ask())
     asyncio.run(ask())
+
+
+def test_an_event_loop_that_lives_keeps_it_until_it_closes_it() -> None:
+    model = OpenAiModel("llm", model="small", base_url="http://127.0.0.1:1/v1")
+    with asyncio.Runner() as resting:
+        resting.run(model.open())
+        for use in (model.open(), model.close(), model(request_for(prompt="hi"))):
+            with pytest.raises(UsageError, match="model 'llm' is open in another event loop, which is not at work but"):
+                asyncio.run(use)
+        resting.run(model.close())
+    asyncio.run(model.close())
 
 
 async def test_many_calls_at_once_are_told_apart(server: StandIn, model_of: ModelOf) -> None:
