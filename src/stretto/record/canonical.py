@@ -18,10 +18,11 @@ DEFAULT_LIMIT_BYTES: Final = 8 * 1024 * 1024
 """Largest value that may pass between two steps. Larger ones belong behind a reference: every step that
 reads a value keeps its own copy in the record."""
 
-_STRICT: Final = orjson.OPT_STRICT_INTEGER
-"""Refuses integers beyond 53 bits, so that the common case needs no look at each; those are then judged one by one."""
+_STRICT: Final = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS
+"""Refuses integers beyond 53 bits, so that the common case needs no look at each; those are then judged one by one.
+Data classes are left to `to_plain`: orjson drops fields that begin with _ and defaults that only the class holds."""
 
-_WIDE: Final = orjson.OPT_NON_STR_KEYS
+_WIDE: Final = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS
 """For the second try: lets subclasses of str be keys, after the walk proved that every key is text."""
 
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 from enum import Enum
+from functools import lru_cache
 from typing import Final, NamedTuple, NoReturn
 from uuid import UUID
 
@@ -44,11 +45,14 @@ class _Place(NamedTuple):
 
 def to_plain(value: object) -> object:
     """One step from a Python object towards JSON, for what the encoder does not know itself; raises OpaqueError."""
+    kind = type(value)
+    names = _field_names(kind)  # type: ignore[arg-type]  # mypy asks the class for its instances' __hash__
+    if names:
+        return {name: getattr(value, name) for name in names}
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value, enc_hook=to_plain)
-    kind = type(value)
     if hasattr(kind, "model_dump"):  # pydantic, without importing it
-        return value.model_dump(mode="json")  # type: ignore[attr-defined]  # duck-typed on the line above
+        return value.model_dump(mode="json", by_alias=True)  # type: ignore[attr-defined]  # duck-typed just above
     if hasattr(kind, "tolist"):  # arrays and scalars of numpy, without importing it
         return value.tolist()  # type: ignore[attr-defined]  # duck-typed on the line above
     if isinstance(value, Mapping):
@@ -58,6 +62,12 @@ def to_plain(value: object) -> object:
     if isinstance(value, float):
         return float(value)
     raise OpaqueError(kind.__name__)
+
+
+@lru_cache(maxsize=1024)  # asked for each instance of a list; more classes than these no program returns
+def _field_names(kind: type) -> tuple[str, ...]:
+    """The fields of a data class; none of any other."""
+    return tuple(field.name for field in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
 
 
 def has_non_finite(value: object) -> bool:

@@ -292,3 +292,22 @@ def test_a_snapshot_holds_no_more_memory_than_its_bytes() -> None:
     finally:
         tracemalloc.stop()
     assert (after - before) / len(kept) < 200
+
+
+def test_a_data_class_is_written_with_all_its_fields_and_a_model_by_its_aliases() -> None:
+    @dataclasses.dataclass
+    class Counted:
+        text: str
+        count: int = dataclasses.field(init=False, default=3)  # held by the class alone
+        _mark: str = "m"
+
+    class Aliased(pydantic.BaseModel):
+        order_id: str = pydantic.Field(alias="orderId")
+
+    value = [Counted("a"), {"in": Counted("b")}, Aliased(orderId="x"), 2**60]
+    assert orjson.loads(snapshot(value)) == [
+        {"text": "a", "count": 3, "_mark": "m"},
+        {"in": {"text": "b", "count": 3, "_mark": "m"}},
+        {"orderId": "x"},
+        2**60,
+    ]
