@@ -10,7 +10,7 @@ from stretto.components.loop_lock import LoopLock
 from stretto.components.python.digest import python_digest
 from stretto.components.python.instance import Instance, instance_of_class, instance_of_function
 from stretto.components.python.invoke import Invoke
-from stretto.components.python.options import Options, check_action_field
+from stretto.components.python.options import Options, check_action_field, check_inline
 from stretto.components.python.place import refuse
 from stretto.components.python.signature import Function, Signature, read_signature
 from stretto.types.card import Card
@@ -81,7 +81,8 @@ class PythonComponent:
             _check_constructor(target)
             _check_open_limit(target)
             self._confirm_signature = _confirm_signature(target, signature)
-        calls = signature.context and inspect.iscoroutinefunction(_called(target))
+        is_async = inspect.iscoroutinefunction(_called(target))
+        check_inline(target, options, is_async=is_async)
         return Card(
             name=options.name,
             version=options.version,
@@ -95,7 +96,7 @@ class PythonComponent:
             confirms=self._confirm_signature is not None,
             scope=options.scope,
             trainable=options.trainable,
-            capabilities=(CALLS,) if calls else (),
+            capabilities=(CALLS,) if is_async and signature.context else (),
             description=options.description or _first_line(target),
         )
 

@@ -42,10 +42,18 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     inline: bool = False
 
 
-def read_options(target: object, *, name: str | None, effects: Effects, scope: Lives, **rest: Any) -> Options:
+def read_options(
+    target: object,
+    *,
+    name: str | None,
+    effects: Effects = DEFAULT_EFFECT,
+    scope: Lives = Scope.PROCESS,
+    **rest: Any,
+) -> Options:
     """Check what was declared; `rest` holds the options that need no reading.
 
-    Raises SpecError at the function's place for a name that no file could use, or an unknown effect or scope.
+    Raises SpecError at the function's place for a name that no file could use, an unknown effect or scope, or an option
+    that would have no effect.
     """
     name = getattr(target, "__name__", "") if name is None else name
     if not is_component_name(name):
@@ -66,6 +74,14 @@ def read_options(target: object, *, name: str | None, effects: Effects, scope: L
         check_fields(f"component '{name}'", options)
     except UsageError as error:
         raise refuse(target, ComponentCode.OPTION, str(error), expected="an option of the type that is told") from error
+    if options.idempotent and Effect.WRITE not in options.effects.values():
+        raise refuse(
+            target,
+            ComponentCode.OPTION,
+            f"idempotent=True would have no effect: '{name}' writes nothing, and a read may be repeated anyway",
+            expected="idempotent of a component whose effects have 'write'",
+            suggestion="remove idempotent, or say effects='write'",
+        )
     return options
 
 
@@ -100,6 +116,18 @@ def check_action_field(target: object, options: Options, names: Iterable[str], *
             f"effects are given for {', '.join(map(repr, options.effects))}, but no field names the action",
             expected="action_field, the parameter whose value is the action",
             suggestion=f'action_field="{fields[0]}"' if fields else "",
+        )
+
+
+def check_inline(target: object, options: Options, *, is_async: bool) -> None:
+    """Refuse `inline` where it says what is so anyway."""
+    if options.inline and is_async:
+        raise refuse(
+            target,
+            ComponentCode.OPTION,
+            f"inline=True would have no effect: '{options.name}' is async, which runs in the event loop anyway",
+            expected="inline of a plain function",
+            suggestion="remove inline",
         )
 
 
