@@ -35,6 +35,16 @@ async def say(text: str) -> Text:
 
 
 @stretto.component
+async def repeated(times: int) -> str:
+    return "ab" * times
+
+
+@stretto.component
+async def packed() -> dict[int, set[bytes]]:
+    return {1: {b"b", b"a"}}
+
+
+@stretto.component
 async def answer(value: Any) -> dict[str, Any]:
     """Gives back whatever it is given, as its whole output."""
     return value  # type: ignore[no-any-return]  # the cases give what must be refused

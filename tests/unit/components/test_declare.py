@@ -37,6 +37,7 @@ def api_success(ok: bool) -> float:
     return float(ok)
 
 not_callable = 3
+instance = Ledger()
 """
 
 
@@ -114,6 +115,30 @@ async def test_a_function_is_declared_by_its_place(tmp_path: Path, make_request:
     decorated = declared(tmp_path, "kind: python\ntarget: shop_of_declarations:decorated")
     assert (decorated.card.name, decorated.card.effect_of("")) == ("it", Effect.PURE)
     assert sys.path == before
+
+
+async def test_a_built_in_is_declared_by_its_place_and_left_as_it_is(tmp_path: Path, make_request: Any) -> None:
+    root = declared(tmp_path, 'kind: python\ntarget: "math:sqrt"\neffects: pure')
+    assert (await root(make_request(x=4))).output == {"result": 2.0}
+    for _ in range(2):  # a second workflow declares the same function otherwise
+        assert declared(tmp_path, "kind: python\ntarget: shop_of_declarations:plan\neffects: pure").card.name == "it"
+
+
+@pytest.mark.parametrize(
+    ("declaration", "message", "code"),
+    [
+        ("target: time:sleep", "cannot tell the parameters of 'sleep'", "spec.component_signature"),
+        ("target: decimal:Decimal", "the class 'Decimal' has no __call__", "spec.component_signature"),
+        ("target: shop_of_declarations:instance", "an instance of Ledger", "spec.component_signature"),
+        ("target: shop_of_declarations:plan\nidempotent: true", "idempotent=True", "spec.component_option"),
+    ],
+)
+def test_what_a_built_in_cannot_be_is_told_where_it_is_named(
+    tmp_path: Path, declaration: str, message: str, code: str
+) -> None:
+    problem = refusal(tmp_path, f"kind: python\n{declaration}")
+    assert message in problem.message
+    assert (problem.code, Path(problem.file).name, problem.line) == (code, "workflow.yaml", 6)
 
 
 async def test_a_reward_is_declared_by_its_terms(tmp_path: Path, make_request: Any) -> None:

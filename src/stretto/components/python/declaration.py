@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from stretto.components.codes import ComponentCode
 from stretto.components.option_shapes import (
     DESCRIPTION_KEY,
     VERSION_KEY,
@@ -17,15 +18,16 @@ from stretto.components.option_shapes import (
     Make,
 )
 from stretto.components.python.component import PythonComponent
-from stretto.components.python.decorator import component, component_of
+from stretto.components.python.decorator import component_of, undecorated
 from stretto.components.python.loading import failed_import, importable
 from stretto.spec.codes import SpecCode
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.shapes import Choice, Flag
+from stretto.spec.source import Span
 from stretto.spec.suggest import nearest
 from stretto.spec.texts import FIELD
 from stretto.types.enums import Scope
-from stretto.types.errors import SpecError, StrettoError
+from stretto.types.errors import Problem, SpecError, StrettoError
 from stretto.types.protocols import Component
 
 TARGET: Final = Key(
@@ -89,13 +91,32 @@ def _make(target: FunctionName, options: dict[str, Any], name: str, folder: Path
     function = imported(target, folder)
     declared = component_of(function)
     if declared is None:
-        component(name, **options)(function)
-        declared = component_of(function)
-    elif options:
+        return _declared_here(target, options, name, function)
+    if options:
         raise _declared_twice(target, options)
     if isinstance(declared, PythonComponent):
         return type(declared)(function, msgspec.structs.replace(declared.options, name=name))
     raise SpecError([target.located.span.problem(SpecCode.CONFLICT, f"'{target.located.value}' is of another kind")])
+
+
+def _declared_here(target: FunctionName, options: dict[str, Any], name: str, function: object) -> Component:
+    """The component of a function without a decorator. What is wrong with what has no file, as built-ins have none, is
+    told where the workflow file names it; so is what is wrong with the options."""
+    span = target.located.span
+    try:
+        made = undecorated(function, name=name, **options)
+    except SpecError as error:
+        raise SpecError([_placed(problem, span) for problem in error.problems]) from error
+    try:
+        made.card  # noqa: B018  # asked early, for the place
+    except SpecError as error:
+        raise SpecError([p if p.file else _placed(p, span) for p in error.problems]) from error
+    return made
+
+
+def _placed(problem: Problem, span: Span) -> Problem:
+    code = ComponentCode(problem.code)
+    return span.problem(code, problem.message, expected=problem.expected, suggestion=problem.suggestion)
 
 
 def _declared_twice(target: FunctionName, options: dict[str, Any]) -> SpecError:

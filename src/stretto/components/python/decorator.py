@@ -1,6 +1,7 @@
 """`@component`: declares a function or a class as a component, and leaves it as it is for everybody else."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeVar, overload
 
 from stretto.components.codes import ComponentCode
@@ -8,7 +9,7 @@ from stretto.components.python.component import ClassComponent, PerRunPythonComp
 from stretto.components.python.options import DEFAULT_EFFECT, Effects, Lives, Options, read_options
 from stretto.components.python.place import refuse
 from stretto.types.enums import Scope
-from stretto.types.errors import UsageError
+from stretto.types.errors import SpecError
 from stretto.types.protocols import Component
 
 MARK: Final = "__stretto_component__"
@@ -63,9 +64,7 @@ def component(
     """
 
     def declare(target: T) -> T:
-        if not callable(target):
-            raise UsageError(f"@component stands on a function or a class, not on {type(target).__name__}")
-        options = read_options(
+        made = undecorated(
             target,
             name=None if callable(name) else name,
             effects=effects,
@@ -78,10 +77,39 @@ def component(
             description=description,
             inline=inline,
         )
-        setattr(target, MARK, _component(target, options))
+        try:
+            setattr(target, MARK, made)
+        except (AttributeError, TypeError) as error:
+            raise _cannot_be_marked(target) from error
         return target
 
     return declare(name) if callable(name) else declare
+
+
+def undecorated(target: Any, **options: Any) -> PythonComponent:
+    """The component of a function or class that is left without a mark, as a workflow file declares it.
+
+    Raises SpecError for what is neither, and for an unusable name or option.
+    """
+    if not (isinstance(target, partial) or (callable(target) and hasattr(target, "__name__"))):
+        raise refuse(
+            target,
+            ComponentCode.SIGNATURE,
+            f"a component is a function or a class, and this is an instance of {type(target).__name__}",
+            expected="a function, or a class with __call__ that can be made without arguments",
+        )
+    return _component(target, read_options(target, **options))
+
+
+def _cannot_be_marked(target: object) -> SpecError:
+    name = getattr(target, "__name__", repr(target))
+    return refuse(
+        target,
+        ComponentCode.SIGNATURE,
+        f"@component cannot mark '{name}', a {type(target).__name__}: it takes no attribute",
+        expected="a function or class of yours; a workflow file declares others, {kind: python, target: 'module:name'}",
+        suggestion=f"write a function of your own that calls it: def {name}_of(...): return {name}(...)",
+    )
 
 
 def _component(target: Any, options: Options) -> PythonComponent:

@@ -1,11 +1,14 @@
 """What a Python component's behaviour is pinned by: its own source and what was declared about it."""
 
 import inspect
+from functools import partial
 from pathlib import Path
 
 from stretto.components.declared import declared
 from stretto.components.python.options import Options
 from stretto.components.python.place import code_of, place_of
+from stretto.record.canonical import canonical
+from stretto.types.errors import NotJsonError
 from stretto.types.ids import Digest, digest_of
 
 
@@ -18,7 +21,11 @@ def python_digest(target: object, options: Options) -> Digest:
 
 
 def source_of(target: object) -> bytes:
-    """The target's own source; of code without any, its file, and of code without a file, what it compiled to."""
+    """The target's own source; of code without any, its file, of code without a file, what it compiled to, and of a
+    built-in its name. A partial adds what it holds."""
+    if isinstance(target, partial):
+        held = (*target.args, *sorted(target.keywords.items()))
+        return b"\0".join((source_of(target.func), *map(_held, held)))
     try:
         return inspect.getsource(target).encode()  # type: ignore[arg-type]  # raises TypeError for what has none
     except (OSError, TypeError):
@@ -27,4 +34,14 @@ def source_of(target: object) -> bytes:
     if file and Path(file).is_file():
         return Path(file).read_bytes()
     code = code_of(target)
-    return repr((code.co_code, code.co_consts, code.co_names)).encode() if code else repr(target).encode()
+    if code:
+        return repr((code.co_code, code.co_consts, code.co_names)).encode()
+    name = getattr(target, "__qualname__", None)  # the repr of a bound one has an address, another in each process
+    return f"{getattr(target, '__module__', '')}.{name}".encode() if name else repr(target).encode()
+
+
+def _held(value: object) -> bytes:
+    try:
+        return canonical(value)
+    except NotJsonError:
+        return source_of(value) if callable(value) else type(value).__qualname__.encode()

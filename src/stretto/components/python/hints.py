@@ -1,14 +1,13 @@
 """From a type hint to a JSON Schema, and to the conversion that turns a JSON value into what the hint says.
 
 Three levels, by what the hint holds. *Plain* hints are what JSON already is in Python: nothing is converted. Data
-classes, Structs, enums, dates and the like go through msgspec, which is loaded anyway. Whatever pydantic defines
-goes through its `TypeAdapter`; the user's file has then imported pydantic already, so nobody else pays its 0.2 s.
+classes, Structs, enums, dates and the like go through msgspec, which is loaded anyway. Whatever pydantic defines, and
+what msgspec does not know, goes through its `TypeAdapter`. What made the schema also reads and writes the values.
 """
 
 import dataclasses
-import types
 import typing
-from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from enum import IntEnum
 from functools import reduce
 from operator import or_
@@ -16,7 +15,10 @@ from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
+from stretto.components.python.adapter import HintError, Mode, adapter_reader, adapter_schema, adapter_writer
 from stretto.components.python.refs import inlined
+from stretto.components.python.whole import FIELD_MARKS, MAPPINGS, UNIONS, alternatives, holds_int, whole
+from stretto.components.python.written import Write, is_text, snapshot_writes, written
 from stretto.types.json import Json, JsonObject
 
 Convert: TypeAlias = Callable[[Any], Any]
@@ -32,21 +34,27 @@ class Level(IntEnum):
 
 
 class Codec(msgspec.Struct, frozen=True):
-    """How values of one hint cross the boundary."""
+    """How values of one hint come in."""
 
     schema: JsonObject
     convert: Convert | None
     """None when a JSON value already is what the hint says."""
+    mends: Any = None
+    """The hint of a list or mapping with ints inside that is JSON else: a float in it may have to become one."""
 
 
-class HintError(Exception):
-    """No JSON value fits a hint; the text says why."""
+class Writer(msgspec.Struct, frozen=True):
+    """How values of one hint go out."""
+
+    schema: JsonObject
+    write: Write | None
+    """None when the engine's snapshot writes them as the schema says."""
 
 
 _PLAIN: Final = (None, type(None), bool, int, float, str, list, dict, Any, object)
-_PLAIN_CONTAINERS: Final = (list, dict, Mapping, MutableMapping, Sequence, MutableSequence)
-_UNIONS: Final = (typing.Union, types.UnionType)
-_FIELD_MARKS: Final = (typing.Required, typing.NotRequired)
+_PLAIN_CONTAINERS: Final = (list, *MAPPINGS, Sequence, MutableSequence)
+_NO_KEYS: Final = (tuple, frozenset, type(None), None)
+"""What a Python mapping has for keys and text cannot stand for."""
 
 
 def codec_of(hint: Any) -> Codec:
@@ -55,39 +63,69 @@ def codec_of(hint: Any) -> Codec:
     Raises HintError when no JSON value fits it, NameError when a name in it is not defined.
     """
     hint = _without_object(hint)
-    schema, level = _schema(hint, level_of(hint), "validation")
-    if level is Level.PLAIN:
-        return Codec(schema, None)
+    level = level_of(hint)
+    if level is not Level.PYDANTIC and _has_late_fields(hint, set()):
+        level = Level.PYDANTIC
+    schema, level = _schema(hint, level, "validation")
+    if level is Level.PYDANTIC:
+        return Codec(schema, adapter_reader(hint))
     if level is Level.MSGSPEC:
-        return Codec(schema, lambda value: msgspec.convert(value, hint, str_keys=True))
-    return Codec(schema, _adapter(hint).validate_python)
+        return Codec(schema, _msgspec_reader(hint))
+    return Codec(schema, None, hint if holds_int(hint) else None)
 
 
-def output_schema_of(hint: Any) -> JsonObject:
-    """The schema of what a value of this hint encodes to. Raises as `codec_of` does."""
+def writer_of(hint: Any) -> Writer:
+    """The schema of what a value of this hint encodes to, and the encoding. Raises as `codec_of` does."""
     hint = _without_object(hint)
-    schema, _ = _schema(hint, level_of(hint), "serialization")
-    return schema
+    schema, level = _schema(hint, level_of(hint), "serialization")
+    if snapshot_writes(hint):
+        return Writer(schema, None)
+    return Writer(schema, adapter_writer(hint) if level is Level.PYDANTIC else written)
+
+
+def _msgspec_reader(hint: Any) -> Convert:
+    def read(value: Any) -> Any:
+        try:
+            return msgspec.convert(value, hint, str_keys=True)
+        except msgspec.ValidationError:
+            return msgspec.convert(whole(value, hint), hint, str_keys=True)
+
+    return read
 
 
 def level_of(hint: Any, inside: frozenset[Any] = frozenset()) -> Level:
-    """What reading a value of this hint needs."""
+    """What reading a value of this hint needs. Raises HintError for classes, and for keys that no text can
+    stand for."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is type or origin is type:
+        raise HintError("a class is no value that JSON could hold")
     if origin is typing.Annotated:
         base, *notes = arguments
         known = all(isinstance(note, (msgspec.Meta, str)) for note in notes)
         return level_of(base, inside) if known else Level.PYDANTIC
     if origin is typing.Literal or isinstance(hint, typing.TypeVar):
         return Level.PLAIN
-    if origin in _UNIONS or origin in _FIELD_MARKS:
+    if origin in UNIONS or origin in FIELD_MARKS:
         return _highest(arguments, inside)
-    if origin is not None:
+    if origin in MAPPINGS and arguments:
+        return max(_level_of_key(arguments[0]), _highest(arguments, inside))
+    if origin is not None and origin is not hint:  # that of `Generic` is itself
         return max(level_of(origin, inside), _highest(arguments, inside))
     if isinstance(hint, typing.NewType):
         return level_of(hint.__supertype__, inside)
     if any(hint is plain for plain in (*_PLAIN, *_PLAIN_CONTAINERS)):
         return Level.PLAIN
     return _level_of_type(hint, inside)
+
+
+def _level_of_key(hint: Any) -> Level:
+    parts = [typing.get_origin(part) or part for part in alternatives(hint)]
+    for part in parts:
+        if part in _NO_KEYS:
+            raise HintError(f"a JSON object has text for keys, and {getattr(part, '__name__', part)} has no text form")
+    if is_text(hint):
+        return Level.PLAIN
+    return Level.PYDANTIC if bool in parts else Level.MSGSPEC  # msgspec has no text for a bool
 
 
 def _level_of_type(hint: Any, inside: frozenset[Any]) -> Level:
@@ -112,20 +150,39 @@ def _has_fields(hint: type) -> bool:
     return dataclasses.is_dataclass(hint) or issubclass(hint, msgspec.Struct) or hasattr(hint, "_fields")
 
 
-def _schema(hint: Any, level: Level, mode: typing.Literal["validation", "serialization"]) -> tuple[JsonObject, Level]:
+def _has_late_fields(hint: Any, seen: set[Any]) -> bool:
+    """Whether a data class in the hint has a field that only its `__post_init__` sets: msgspec would ask for it."""
+    for part in alternatives(hint):
+        kind = typing.get_origin(part) or part
+        if any(_has_late_fields(argument, seen) for argument in typing.get_args(part)):
+            return True
+        if not isinstance(kind, type) or kind in seen or not (_has_fields(kind) or typing.is_typeddict(kind)):
+            continue
+        seen.add(kind)
+        if dataclasses.is_dataclass(kind) and any(map(_is_late, dataclasses.fields(kind))):
+            return True
+        if any(_has_late_fields(field, seen) for field in typing.get_type_hints(kind).values()):
+            return True
+    return False
+
+
+def _is_late(field: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    return not field.init and field.default is missing and field.default_factory is missing
+
+
+def _schema(hint: Any, level: Level, mode: Mode) -> tuple[JsonObject, Level]:
     """The schema, and the level that could make it: what msgspec does not know, pydantic may."""
     if level is not Level.PYDANTIC:
         try:
             schema = msgspec.json.schema(hint)
-        except TypeError:
+        except (TypeError, ValueError, AttributeError, RecursionError):
             level = Level.PYDANTIC
         else:
             if mode == "serialization":
                 _require_defaulted(schema, hint)
             return inlined(schema), level
-    by_alias = mode == "validation"  # a model is encoded by the names of its fields, as `model_dump` does
-    schema = _adapter(hint).json_schema(mode=mode, by_alias=by_alias, schema_generator=_schema_generator())
-    return inlined(schema), level
+    return inlined(adapter_schema(hint, mode)), level
 
 
 def _without_object(hint: Any) -> Any:
@@ -138,36 +195,13 @@ def _without_object(hint: Any) -> Any:
     replaced = tuple(_without_object(argument) for argument in arguments)
     if replaced == arguments:
         return hint
-    return reduce(or_, replaced) if origin in _UNIONS else origin[replaced]
-
-
-def _adapter(hint: Any) -> Any:  # TypeAdapter; pydantic's types must not be imported for users who do not use it
-    from pydantic import TypeAdapter
-    from pydantic.errors import PydanticUserError
-
-    try:
-        return TypeAdapter(hint)
-    except PydanticUserError as error:
-        raise HintError(str(error).splitlines()[0]) from error
-
-
-def _schema_generator() -> Any:  # a subclass of pydantic's GenerateJsonSchema
-    from pydantic.json_schema import GenerateJsonSchema
-
-    class EncodesEveryField(GenerateJsonSchema):
-        """Requires of an output every field of a model, as its encoding holds them all."""
-
-        def field_is_required(self, field: Any, total: bool) -> bool:
-            always = self.mode == "serialization" and field["type"] != "typed-dict-field"
-            return always or super().field_is_required(field, total)
-
-    return EncodesEveryField
+    return reduce(or_, replaced) if origin in UNIONS else origin[replaced]
 
 
 def _require_defaulted(schema: JsonObject, hint: Any) -> None:
     """Mark fields with defaults as required: reading may leave them out, but encoding an instance never does.
 
-    msgspec has one schema for both; pydantic, asked as `_schema_generator` does, tells them apart by mode.
+    msgspec has one schema for both; pydantic, asked as `adapter_schema` does, tells them apart by mode.
     """
     records = {record.__name__ for record in _records(hint, set())}
     definitions = cast("dict[str, dict[str, Json]]", schema.get("$defs", {}))

@@ -1,7 +1,7 @@
 """The call that every request costs, built once for a function's shape: what is known at load is not asked again.
 
 Nothing is validated here: the engine has held the request to the input schema, and holds the output to its own.
-Only parameters whose hints are more than JSON are converted.
+Only parameters whose hints are more than JSON are converted, and floats where an int is meant.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from stretto.components.python.context import Context
+from stretto.components.python.parameters import by_name
 from stretto.components.python.place import home_of
 from stretto.components.python.raised import component_error
 from stretto.components.python.signature import Function, Signature
@@ -29,7 +30,7 @@ Evaluate: TypeAlias = Callable[[JsonObject, Context | None], Coroutine[Any, Any,
 
 def invoker(name: str, function: Function, signature: Signature, *, inline: bool) -> Invoke:
     """The call of a function as a component's call."""
-    if inspect.iscoroutinefunction(function) and not signature.converts and not signature.context:
+    if inspect.iscoroutinefunction(function) and not (signature.converts or signature.context or signature.positional):
         return _bare(name, function, signature)
     evaluate = evaluator(name, function, signature, inline=inline)
 
@@ -61,6 +62,8 @@ def evaluator(name: str, function: Function, signature: Signature, *, inline: bo
     runs it in the event loop instead, which only a quick one may ask for. Raises ComponentError for what it raises.
     """
     home = home_of(function)
+    if signature.positional:
+        function = by_name(function, signature.positional)
     is_async = inspect.iscoroutinefunction(function)
 
     async def evaluate(fields: JsonObject, context: Context | None) -> tuple[Any, float]:
@@ -90,13 +93,23 @@ def context_for(signature: Signature, call: Call, name: str) -> Context | None:
 
 
 def _bare(name: str, function: Function, signature: Signature) -> Invoke:
-    """For a coroutine function that takes JSON and nothing else: 0.5 µs over calling it, half of it the Response."""
-    home, shape = home_of(function), signature.as_output
-    plain_dict = signature.wraps is not True
+    """For a coroutine function that takes JSON and nothing else: 0.5 µs over calling it, half of it the Response; 50 ns
+    for each int that it takes, 0.4 µs when there are ints in lists or mappings."""
+    home, shape, bind = home_of(function), signature.as_output, signature.bind
+    ints, misfit = signature.ints, signature.misfit
+    plain_dict = signature.wraps is not True and signature.write is None
 
     async def invoke(request: Request) -> Response:
+        fields = request.input
+        if ints:
+            for each in ints:
+                if type(fields.get(each)) is float:
+                    fields = bind(fields, None)
+                    break
+        if misfit is not None and misfit(fields):
+            fields = bind(fields, None)
         try:
-            value = await function(**request.input)
+            value = await function(**fields)
         except StrettoError:
             raise
         except (Exception, SystemExit) as error:

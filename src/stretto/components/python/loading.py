@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, Final
 
+from msgspec import structs
+
 from stretto.components.codes import ComponentCode
 from stretto.components.python.decorator import component_of
 from stretto.components.python.place import place_of
@@ -46,7 +48,8 @@ def load_components(path: Path) -> dict[str, Component]:
         try:
             name = component.card.name
         except SpecError as error:
-            problems += [problem for problem in error.problems if problem not in problems]
+            told = [each if each.file else structs.replace(each, file=str(path)) for each in error.problems]
+            problems += [problem for problem in told if problem not in problems]
             continue
         earlier, standing = found.setdefault(name, (variable, component))
         if standing is not component:
@@ -84,6 +87,9 @@ def _import(path: Path) -> ModuleType:
     try:
         with importable(path.parent):
             spec.loader.exec_module(module)
+    except SpecError as error:
+        del sys.modules[name]
+        raise SpecError([_placed(problem, path, error) for problem in error.problems]) from error
     except StrettoError:
         del sys.modules[name]
         raise
@@ -125,9 +131,7 @@ def failed_import(path: Path, error: BaseException) -> Problem:
         return _import_problem(
             Path(error.filename), error.lineno or 0, f"not valid Python: {error.msg}", "", column=error.offset or 1
         )
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if path.parent in Path(frame.filename).parents]
-    line, file = (own[-1].lineno or 0, Path(own[-1].filename)) if own else (0, path)
+    file, line = _own_place(path, error)
     suggestion = ""
     keyword = _unknown_keyword(error)
     if keyword is not None:
@@ -138,6 +142,22 @@ def failed_import(path: Path, error: BaseException) -> Problem:
         remedy = "a file that can be imported; what needs a server or a model belongs in a class's `open`"
     message = f"importing '{path.name}' raised {type(error).__name__}: {text_of(error)}"
     return _import_problem(file, line, message, remedy, suggestion=suggestion)
+
+
+def _own_place(path: Path, error: BaseException) -> tuple[Path, int]:
+    """The innermost line of the folder's own code that an error came through; line 0 of the file when there is none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if path.parent in Path(frame.filename).parents]
+    return (Path(own[-1].filename), own[-1].lineno or 0) if own else (path, 0)
+
+
+def _placed(problem: Problem, path: Path, error: SpecError) -> Problem:
+    """A problem of what has no place of its own, such as a built-in: at the line that made a component of it."""
+    if problem.file:
+        return problem
+    file, line = _own_place(path, error)
+    there = _import_problem(file, line, problem.message, problem.expected, suggestion=problem.suggestion)
+    return structs.replace(there, code=problem.code)
 
 
 def _unknown_keyword(error: BaseException) -> tuple[str, str] | None:

@@ -2,7 +2,8 @@
 
 import inspect
 import linecache
-from types import CodeType, FunctionType
+from functools import partial
+from types import CodeType, FunctionType, MethodType
 from typing import Final
 
 from stretto.components.codes import ComponentCode
@@ -39,7 +40,7 @@ def refuse(target: object, code: ComponentCode, message: str, *, expected: str =
 
 def place_of(target: object) -> tuple[str, int]:
     """File and 1-based line of a function or class; an empty name and 0 when it has none, as in a console."""
-    target = inspect.unwrap(target) if callable(target) else target
+    target = written_function(target)
     if isinstance(target, type):
         return _place_of_class(target)
     code = getattr(target, "__code__", None)
@@ -48,15 +49,22 @@ def place_of(target: object) -> tuple[str, int]:
     return code.co_filename, _head_line(code.co_filename, code.co_firstlineno)
 
 
+def written_function(target: object) -> object:
+    """What somebody wrote: the function inside wrappers, partials and methods."""
+    while isinstance(target, (partial, MethodType)):
+        target = target.func if isinstance(target, partial) else target.__func__
+    return inspect.unwrap(target) if callable(target) else target
+
+
 def code_of(target: object) -> CodeType | None:
     """The compiled body of a function, or None of anything else."""
-    function = inspect.unwrap(target) if callable(target) else target
+    function = written_function(target)
     return function.__code__ if isinstance(function, FunctionType) else None
 
 
 def home_of(function: object) -> str:
     """The file that a function was written in; empty when there is none."""
-    code = code_of(getattr(function, "__func__", function))
+    code = code_of(function)
     return "" if code is None else code.co_filename
 
 

@@ -8,9 +8,14 @@ from typing import Any, Final, TypeAlias, cast
 import msgspec
 
 from stretto.components.codes import ComponentCode
+from stretto.components.python.adapter import HintError
 from stretto.components.python.context import Context
-from stretto.components.python.hints import Codec, Convert, HintError, codec_of, output_schema_of
+from stretto.components.python.hints import Codec, Convert, codec_of, writer_of
+from stretto.components.python.parameters import hints_of, parameters_of
 from stretto.components.python.place import refuse
+from stretto.components.python.whole import is_int, misfit, whole
+from stretto.components.python.written import Write
+from stretto.record.refusal import OpaqueError
 from stretto.types.card import ANY_OBJECT
 from stretto.types.errors import ContractError, Violation
 from stretto.types.json import Json, JsonObject, Schema
@@ -33,10 +38,20 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     """It has ``**kwargs``."""
     converts: tuple[tuple[str, Convert], ...]
     """Parameters whose hint is more than JSON."""
+    ints: tuple[str, ...]
+    """Parameters that are ints themselves: JSON Schema takes 2.0 for one."""
+    mends: Mapping[str, Any]
+    """Parameters that are JSON with ints inside, and their hints."""
+    misfit: Callable[[JsonObject], bool] | None
+    """Whether one of those is to be mended."""
+    positional: tuple[tuple[str, Any], ...]
+    """Parameters that cannot be passed by name, with their defaults."""
     context: str
     """Parameter that takes the `Context`; empty when there is none."""
     wraps: bool | None
     """Whether its value is wrapped as ``{"result": value}``; None when its hint does not say, so the value does."""
+    write: Write | None
+    """How its value becomes JSON; None when the engine's snapshot does all."""
 
     def bind(self, request_input: JsonObject, context: Context | None) -> dict[str, Any]:
         """Keyword arguments for a request that already fits the input schema.
@@ -44,6 +59,11 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
         Raises ContractError when an instance refuses its values: a validator beyond what the schema can say.
         """
         arguments: dict[str, Any] = dict(request_input)
+        for name in self.ints:
+            if type(arguments.get(name)) is float and arguments[name].is_integer():
+                arguments[name] = int(arguments[name])
+        if self.misfit is not None and self.misfit(arguments):
+            arguments |= {name: whole(arguments[name], hint) for name, hint in self.mends.items() if name in arguments}
         for name, convert in self.converts:
             if name in arguments:
                 arguments[name] = _converted(name, convert, arguments[name])
@@ -56,7 +76,12 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
         return fields if self.takes_any else {name: value for name, value in fields.items() if name in self.names}
 
     def as_output(self, value: object) -> object:
-        """The value as a component's output: an object as it is, anything else under ``result``."""
+        """The value as a component's output: an object as it is, anything else under ``result``.
+
+        Raises ContractError for a value that its hint's encoding cannot write.
+        """
+        if self.write is not None:
+            value = _written(self.write, value)
         if self.wraps is None:
             return value if _encodes_to_object(value) else {RESULT: value}
         return {RESULT: value} if self.wraps else value
@@ -68,61 +93,28 @@ def read_signature(function: Function, shown: object, *, is_method: bool = False
     Raises SpecError, with the place of `shown`, when it cannot be called with the named fields of a request, when a
     hint cannot be resolved, or when no JSON value fits one.
     """
-    parameters = _parameters(function, shown, is_method=is_method)
-    hints = _hints(function, shown)
+    parameters = parameters_of(function, shown, is_method=is_method)
+    hints = hints_of(function, shown)
     context = _context_parameter(parameters, hints, shown)
-    codecs = {
-        name: _codec(name, hints[name], shown)
-        for name, parameter in parameters.items()
-        if name != context and name in hints and parameter.kind is not parameter.VAR_KEYWORD
-    }
     fields = {n: p for n, p in parameters.items() if n != context and p.kind is not p.VAR_KEYWORD}
+    codecs = {name: _codec(name, hints[name], shown) for name in fields if name in hints}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    output, wraps = _output(hints.get("return", Any), shown)
+    mends = {name: codec.mends for name, codec in codecs.items() if codec.mends is not None}
+    output, wraps, write = _output(hints.get("return", Any), shown)
     return Signature(
         input=_input_schema(fields, codecs, shown, takes_any=takes_any),
         output=output,
         names=frozenset(fields),
         takes_any=takes_any,
         converts=tuple((name, codec.convert) for name, codec in codecs.items() if codec.convert is not None),
+        ints=tuple(name for name, codec in codecs.items() if codec.convert is None and is_int(hints[name])),
+        mends=mends,
+        misfit=misfit(mends),
+        positional=tuple((n, p.default) for n, p in parameters.items() if p.kind is p.POSITIONAL_ONLY),
         context=context,
         wraps=wraps,
+        write=write,
     )
-
-
-def _parameters(function: Function, shown: object, *, is_method: bool) -> dict[str, inspect.Parameter]:
-    parameters = list(inspect.signature(function).parameters.values())[1 if is_method else 0 :]
-    for parameter in parameters:
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            raise refuse(
-                shown,
-                ComponentCode.SIGNATURE,
-                f"'*{parameter.name}' cannot be filled: a request has named fields only",
-                expected="parameters with names",
-                suggestion=f"take a list: {parameter.name}: list[...]; for fields of any name take **fields",
-            )
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise refuse(
-                shown,
-                ComponentCode.SIGNATURE,
-                f"the parameter '{parameter.name}' stands before '/', so it cannot be passed by name",
-                expected="parameters that can be passed by name: each is a field of the request",
-                suggestion="remove the '/'",
-            )
-    return {parameter.name: parameter for parameter in parameters}
-
-
-def _hints(function: Function, shown: object) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(function, include_extras=True)
-    except (NameError, AttributeError, TypeError, SyntaxError) as error:
-        raise refuse(
-            shown,
-            ComponentCode.HINT,
-            f"a type hint cannot be resolved: {error}",
-            expected="hints whose names are defined at the top of the module, or imported there at run time",
-            suggestion="move an import out of 'if TYPE_CHECKING:', or a class out of a function",
-        ) from error
 
 
 def _context_parameter(parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any], shown: object) -> str:
@@ -142,16 +134,18 @@ def _codec(name: str, hint: Any, shown: object) -> Codec:
     try:
         return codec_of(hint)
     except (HintError, NameError) as error:
-        raise _unfit(f"the hint of parameter '{name}'", hint, error, shown) from error
+        suggestion = "take plain fields and build the object inside the function"
+        raise _unfit(f"the hint of parameter '{name}'", hint, error, shown, suggestion) from error
 
 
-def _unfit(what: str, hint: Any, error: Exception, shown: object) -> Exception:
+def _unfit(what: str, hint: Any, error: Exception, shown: object, suggestion: str) -> Exception:
+    name = hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else hint
     return refuse(
         shown,
         ComponentCode.HINT,
-        f"{what}, {getattr(hint, '__name__', hint)}, has no JSON form: {error}",
+        f"{what}, {name}, has no JSON form: {error}",
         expected="JSON types, a dataclass, a TypedDict, a msgspec Struct, a pydantic model, or what these hold",
-        suggestion="take plain fields and build the object inside the function",
+        suggestion=suggestion,
     )
 
 
@@ -171,21 +165,22 @@ def _input_schema(
     return {**schema, "$defs": definitions} if definitions else schema
 
 
-def _output(hint: Any, shown: object) -> tuple[Schema, bool | None]:
-    """The output schema of a return hint, and whether the value is wrapped."""
+def _output(hint: Any, shown: object) -> tuple[Schema, bool | None, Write | None]:
+    """The output schema of a return hint, whether the value is wrapped, and how it is written."""
     if hint is Any or hint is object or hint is Response:
-        return ANY_OBJECT, None
+        return ANY_OBJECT, None, None
     try:
-        schema = output_schema_of(hint)
+        writer = writer_of(hint)
     except (HintError, NameError) as error:
-        raise _unfit("the return hint", hint, error, shown) from error
+        raise _unfit("the return hint", hint, error, shown, "return what it holds as plain fields") from error
+    schema = writer.schema
     definitions = cast("JsonObject", schema.get("$defs", {}))
     if _is_object(schema, definitions):
-        return {"type": "object", **schema}, False
+        return {"type": "object", **schema}, False, writer.write
     wrapped: JsonObject = {"type": "object", "properties": {RESULT: schema}, "required": [RESULT]}
     if "$defs" in schema:
         wrapped["$defs"] = schema.pop("$defs")
-    return wrapped, True
+    return wrapped, True, writer.write
 
 
 def _is_object(schema: JsonObject, definitions: JsonObject) -> bool:
@@ -228,6 +223,16 @@ def _converted(name: str, convert: Convert, value: Json) -> object:
     except (ValueError, TypeError, msgspec.ValidationError) as error:
         raise ContractError(
             f"the field '{name}' cannot be read as its type hint says:", _violations(name, error)
+        ) from error
+
+
+def _written(write: Write, value: object) -> object:
+    try:
+        return write(value)
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        why = f"a value of type {error} is not JSON" if isinstance(error, OpaqueError) else str(error)
+        raise ContractError(
+            f"the value that it returned, of type {type(value).__name__}, cannot be written as its hint says: {why}"
         ) from error
 
 

@@ -4,8 +4,9 @@ import datetime as dt
 import enum
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import jsonschema_rs
@@ -14,7 +15,8 @@ import orjson
 import pydantic
 import pytest
 
-from stretto.components.python.hints import HintError, Level, codec_of, level_of, output_schema_of
+from stretto.components.python.adapter import HintError
+from stretto.components.python.hints import Level, codec_of, level_of, writer_of
 from stretto.record.canonical import snapshot
 from stretto.types.json import Json, JsonObject
 
@@ -139,12 +141,12 @@ def test_a_pydantic_model_is_validated_by_pydantic() -> None:
         convert({"name": "abcd"})
 
 
-def test_an_alias_is_how_a_model_is_read_and_not_how_it_is_encoded() -> None:
+def test_an_alias_is_how_a_model_is_read_and_how_it_is_encoded() -> None:
     class Aliased(pydantic.BaseModel):
         name: str = pydantic.Field(alias="fullName")
 
-    schemas = codec_of(Aliased).schema, output_schema_of(Aliased)
-    assert [list(schema["properties"]) for schema in schemas] == [["fullName"], ["name"]]  # type: ignore[arg-type]
+    schemas = codec_of(Aliased).schema, writer_of(Aliased).schema
+    assert [list(schema["properties"]) for schema in schemas] == [["fullName"], ["fullName"]]  # type: ignore[arg-type]
     assert jsonschema_rs.is_valid(schemas[1], orjson.loads(snapshot(Aliased(fullName="x"))))
 
 
@@ -161,30 +163,82 @@ def test_what_an_instance_always_encodes_is_required_of_an_output(hint: Any) -> 
     def required(schema: Any) -> list[str]:
         return sorted((schema.get("items") or schema).get("required", []))
 
-    output: Any = output_schema_of(hint)
+    output: Any = writer_of(hint).schema
     properties = (output.get("items") or output)["properties"]
-    assert required(output_schema_of(hint)) == sorted(properties)
-    assert required(codec_of(hint).schema) != required(output_schema_of(hint))
+    assert required(writer_of(hint).schema) == sorted(properties)
+    assert required(codec_of(hint).schema) != required(writer_of(hint).schema)
 
 
 @pytest.mark.parametrize("hint", [Facts, Brief], ids=str)
 def test_a_field_that_may_be_left_out_of_an_output_stays_optional(hint: Any) -> None:
-    assert len(output_schema_of(hint)["required"]) == 1  # type: ignore[arg-type]
+    assert len(writer_of(hint).schema["required"]) == 1  # type: ignore[arg-type]
 
 
-def test_a_hint_without_a_json_form_is_refused() -> None:
-    class Opaque: ...
+class Opaque: ...
 
-    with pytest.raises(HintError, match="Opaque"):
-        codec_of(Opaque)
+
+class Called(pydantic.BaseModel):
+    back: Callable[..., None]
+
+
+@dataclass
+class Calls:
+    back: Callable[..., None] | None
+
+
+NO_JSON: list[Any] = [
+    Opaque,
+    range,
+    Callable,
+    Callable[[int], int] | None,
+    list[Callable[..., int]],
+    Called,
+    Calls,
+    type,
+    type[int],
+    dict[tuple[int, int], int],
+    dict[str, dict[frozenset[int], int]],
+    Iterator[int],
+    AsyncIterator[int],
+]
+
+
+@pytest.mark.parametrize("hint", NO_JSON, ids=str)
+@pytest.mark.parametrize("read", [codec_of, writer_of], ids=["read", "written"])
+def test_a_hint_without_a_json_form_is_refused(hint: Any, read: Any) -> None:
+    with pytest.raises(HintError) as caught:
+        read(hint)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_return_hint_that_says_nothing_of_json_is_refused() -> None:
+    with pytest.raises(HintError, match="Hashable"):
+        writer_of(Hashable)
+
+
+@pytest.mark.skipif(find_spec("email_validator") is not None, reason="the package that the hint needs is here")
+@pytest.mark.parametrize("read", [codec_of, writer_of], ids=["read", "written"])
+def test_a_hint_that_needs_another_package_says_so(read: Any) -> None:
+    with pytest.raises(HintError, match="email-validator is not installed"):
+        read(pydantic.EmailStr)
+
+
+def test_a_strict_model_reads_json_as_json() -> None:
+    class Strict(pydantic.BaseModel, strict=True):
+        when: dt.date
+        raw: Annotated[bytes, pydantic.Field(min_length=1)]
+
+    convert = codec_of(Strict).convert
+    assert convert is not None
+    assert convert({"when": "2026-01-01", "raw": "a"}) == Strict(when=dt.date(2026, 1, 1), raw=b"a")
 
 
 def test_pydantic_is_imported_only_for_who_uses_it() -> None:
     code = (
         "import sys, dataclasses, datetime\n"
-        "from stretto.components.python.hints import codec_of, output_schema_of\n"
+        "from stretto.components.python.hints import codec_of, writer_of\n"
         "P = dataclasses.make_dataclass('P', [('x', int), ('when', datetime.datetime)])\n"
-        "codec_of(list[P]); output_schema_of(dict[str, object] | None)\n"
+        "codec_of(list[P]); writer_of(dict[str, object] | None)\n"
         "assert 'pydantic' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

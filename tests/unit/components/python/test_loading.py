@@ -139,10 +139,31 @@ def test_a_mistake_in_a_sibling_is_told_there(tmp_path: Path) -> None:
 
 
 def test_every_problem_is_told_at_once(tmp_path: Path) -> None:
-    path = write(tmp_path / "components.py", "@component\ndef f(*a): ...\n@component\ndef g(x, /): ...\n")
+    path = write(tmp_path / "components.py", "@component\ndef f(*a): ...\n@component\ndef g(x: type): ...\n")
     with pytest.raises(SpecError) as caught:
         load_components(path)
     assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("component('f')(len)", "@component cannot mark 'len'"),
+        ("component('f')(3)", "this is an instance of int"),
+        ("component(partial(print, 'a'))", "'' cannot be the name"),
+    ],
+)
+def test_what_has_no_place_is_told_at_the_line_that_made_a_component_of_it(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    problem = refusal(write(tmp_path / "components.py", f"from functools import partial\n{line}\n"))
+    assert message in problem.message
+    assert (Path(problem.file).name, problem.line, problem.excerpt) == ("components.py", 3, line)
+
+
+def test_a_partial_of_what_has_no_place_is_told_in_its_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "components.py", "from functools import partial\np = component('f')(partial(print, 'a'))\n")
+    assert Path(refusal(path).file).name == "components.py"
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
