@@ -14,7 +14,7 @@ from enum import StrEnum
 
 import msgspec
 
-from stretto.types.policies import BreakerRule
+from stretto.types.protection import BreakerRule
 
 
 class BreakerState(StrEnum):

@@ -13,9 +13,11 @@ import orjson
 
 from stretto.engine import effects
 from stretto.engine.asking import ask
-from stretto.engine.failure import error_info, reason_of
+from stretto.engine.driven import driven
+from stretto.engine.failure import Whose, error_info, reason_of, whose
 from stretto.engine.history import Mode
 from stretto.engine.nested import NestedCaller
+from stretto.engine.protection import Entry, Protection
 from stretto.engine.report import check_report, is_bare, kept_evidence, kept_rewards
 from stretto.engine.state import Lane, RunState, StepFailed, milliseconds
 from stretto.plan.model import CallOp, Fallback
@@ -23,6 +25,7 @@ from stretto.record.canonical import snapshot
 from stretto.record.model import Attempt, StepRecord, decoded
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import (
+    BreakerOpenError,
     BudgetError,
     ComponentError,
     ContractError,
@@ -53,6 +56,7 @@ class StepCall:
         "_response",
         "_started",
         "_state",
+        "_waited_s",
         "simulated",
     )
 
@@ -67,6 +71,7 @@ class StepCall:
         self.simulated = simulated  # and what becomes so while it is made
         self._started = state.now()
         self._attempts: list[Attempt] | None = None
+        self._waited_s = 0.0  # of the attempt at hand, until its component might be asked
         self._response: Response | None = None
         self._is_bare = True
         self._encoded = b"null"
@@ -200,6 +205,45 @@ class StepCall:
     async def _attempt(self, number: int, began: float) -> tuple[bytes, JsonObject]:
         """One attempt: the encoded and decoded output that its response stands for."""
         request = Request(self._own_copy(number), self._envelope(number, self._deadline(began)))
+        protections = self._state.protections
+        if protections and (protection := protections.get(self._op.component_name)) is not None:
+            return await self._protected(protection, request)
+        return await self._made(request)
+
+    async def _protected(self, protection: Protection, request: Request) -> tuple[bytes, JsonObject]:
+        """An attempt that waits until its component may be asked, and tells how it ended."""
+        now = self._state.now
+        began = now()
+        if request.call.attempt == 1:
+            protection.called(began)
+        try:
+            entry = await self._enter(protection, request.call.deadline)
+        finally:
+            self._waited_s = now() - began
+        error: BaseException | None = None
+        try:
+            return await self._made(request)
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            entry.leave(now(), error)
+
+    async def _enter(self, protection: Protection, deadline: float | None) -> Entry:
+        """Wait for the component's leave to be asked, until the deadline."""
+        alarm, state = self._lane.alarm, self._state
+        alarm.deadline = deadline
+        try:
+            return await driven(protection.enter(state.now, deadline, self._op.priority), alarm)
+        except asyncio.CancelledError as error:
+            if whose(error, alarm) is not Whose.DEADLINE:
+                raise
+            raise protection.waited_too_long() from None
+        finally:
+            alarm.disarm()
+
+    async def _made(self, request: Request) -> tuple[bytes, JsonObject]:
+        """An attempt without what protects its component."""
         if self._lane.budget.limited:
             return await self._attempt_on_lease(request)
         if self._effect is Effect.WRITE:
@@ -343,19 +387,27 @@ class StepCall:
         self._attempts.append(
             Attempt(
                 started_ms=state.ms(began),
-                service_ms=milliseconds(now - began),
+                queue_ms=milliseconds(self._waited_s),
+                service_ms=milliseconds(max(0.0, now - began - self._waited_s)),
                 error=error_info(error, self._path),
             )
         )
-        if isinstance(error, ContractError | InDoubtError) or self._lane.alarm.is_task_cancelled:
+        if isinstance(error, ContractError | InDoubtError | BreakerOpenError) or self._lane.alarm.is_task_cancelled:
             raise error
         delay = self._op.retry.delay_s(number, error, state.jitter.random())
         within = self._lane.budget.work_deadline
-        if delay is None or (within is not None and now + delay >= within) or not self._lane.budget.take_retry():
+        if delay is None or (within is not None and now + delay >= within) or not self._may_retry(now):
             raise error
         state.run.retries += 1
         if delay > 0:
             await asyncio.sleep(delay)
+
+    def _may_retry(self, now: float) -> bool:
+        """Take a retry from the component's quota and from the run's budget, if both have one left."""
+        protection = self._state.protections.get(self._op.component_name)
+        if protection is None:
+            return self._lane.budget.take_retry()
+        return protection.may_retry(now, self._lane.budget.take_retry)
 
     # ends
 
@@ -373,7 +425,7 @@ class StepCall:
 
     def _last_attempt(self, began: float) -> Attempt:
         state = self._state
-        queue_ms = self._response.queue_ms if self._response is not None else 0.0
+        queue_ms = milliseconds(self._waited_s) + (self._response.queue_ms if self._response is not None else 0.0)
         spent_ms = milliseconds(state.now() - began)
         return Attempt(
             started_ms=state.ms(began), queue_ms=round(queue_ms, 3), service_ms=max(0.0, round(spent_ms - queue_ms, 3))
@@ -457,7 +509,9 @@ class StepCall:
             simulated=self.simulated,
         )
         if began is not None:
-            record.service_ms = milliseconds(ended - began)
+            record.service_ms = milliseconds(ended - began - self._waited_s)
+        if self._waited_s:
+            record.queue_ms = milliseconds(self._waited_s)
         if error is not None:
             record.error = error_info(error, self._path)
         if self._attempts is not None:
@@ -479,7 +533,7 @@ class StepCall:
         if response.evidence:
             record.evidence = {**kept_evidence(response), **record.evidence}
         if response.queue_ms:
-            record.queue_ms = round(response.queue_ms, 3)
+            record.queue_ms = round(record.queue_ms + response.queue_ms, 3)
             record.service_ms = max(0.0, round(record.service_ms - response.queue_ms, 3))
         if response.rewards:
             record.rewards = kept_rewards(response)

@@ -16,6 +16,7 @@ from stretto.engine.downgrade import downgrade_of
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
+from stretto.engine.protection import Protections
 from stretto.engine.request import RunRequest, request_of
 from stretto.engine.sessions import Sessions
 from stretto.engine.state import Lane, RunState, StepFailed
@@ -62,6 +63,7 @@ class Engine:
         self._clock = clock or SystemClock()
         self._jitter = random.Random()  # noqa: S311  # spreads retries, guards nothing
         self._input_key = input_key
+        self.protections = Protections()
 
     async def run(self, plan: Plan, request: RunRequest) -> Run:
         """Execute the plan on an input; returns the sealed run, whatever became of it.
@@ -204,6 +206,7 @@ class Engine:
             jitter=self._jitter,
             durability=plan.durability,
             sessions=Sessions(info),
+            protections=self.protections.of(plan.protections),
             history=history,
         )
 

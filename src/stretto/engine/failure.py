@@ -9,6 +9,7 @@ from stretto.record.model import ErrorInfo
 from stretto.record.texts import MESSAGE_CHARS, TEXT_CHARS, log_raised, recordable, text_of
 from stretto.types.enums import Reason
 from stretto.types.errors import (
+    BreakerOpenError,
     BudgetError,
     Code,
     ComponentError,
@@ -118,6 +119,8 @@ def reason_of(error: StrettoError) -> Reason:
         return Reason.CONTRACT
     if isinstance(error, BudgetError):
         return Reason.BUDGET
+    if isinstance(error, BreakerOpenError):
+        return Reason.BREAKER
     if isinstance(error, ComponentError):
         if error.rpc_code is Code.DEADLINE_EXCEEDED:
             return Reason.TIMEOUT

@@ -1,4 +1,4 @@
-"""How long calls of late took: what a hedge waits for, and what a queue expects of the calls ahead."""
+"""How long calls of late took: what a queue expects of the calls ahead."""
 
 from bisect import bisect_left, insort
 from collections import deque

@@ -1,4 +1,4 @@
-"""A component's quota of retries and hedges: a part of its calls, so that they cannot storm.
+"""A component's quota of retries: a part of its calls, so that they cannot storm.
 
 Each call deposits a part of a retry, and each retry takes a whole one. Deposits that nobody takes leak away: those of
 one half window leak linearly through the next, so none lives longer than a window (the idea is that of Finagle's
@@ -12,14 +12,14 @@ import math
 from collections import deque
 from typing import Final
 
-from stretto.types.policies import QuotaRule
+from stretto.types.protection import QuotaRule
 
 WHOLE: Final = 1 - 1e-9
 """Counts as one retry: ten deposits of 0.1 come to 0.9999999999999999."""
 
 
 class RetryQuota:
-    """Counts the calls of one component, and the retries and hedges that they allow.
+    """Counts the calls of one component, and the retries that they allow.
 
     Each `now` is event-loop time in seconds, and is never less than the one before.
     """
@@ -41,13 +41,13 @@ class RetryQuota:
         """When retries were taken without deposits, within the last window: as many as the floor at most."""
 
     def deposit(self, now: float) -> None:
-        """Count one call, not a retry or hedge of it."""
+        """Count one call, not a retry of it."""
         if now >= self._turns_at:
             self._turn(now)
         self._fresh += self.rule.ratio
 
     def take(self, now: float) -> bool:
-        """Take one retry or hedge; False, and nothing is taken, when none is left."""
+        """Take one retry; False, and nothing is taken, when none is left."""
         self._leak(now)
         if self._fresh + self._aging >= WHOLE:
             self._pay()

@@ -7,6 +7,7 @@ import msgspec
 
 from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.history import History
+from stretto.engine.protection import Protection
 from stretto.engine.sessions import Sessions
 from stretto.plan.model import Plan
 from stretto.record.model import EffectRecord, ErrorInfo, Run, StepRecord
@@ -61,6 +62,8 @@ class RunState(msgspec.Struct, kw_only=True):
     jitter: random.Random
     durability: Durability
     sessions: Sessions
+    protections: dict[str, Protection]
+    """Of the plan's components, by name: only those for which anything was declared."""
     history: History | None = None
     is_downgraded: bool = False
     """Whether something answered in place of a step."""

@@ -11,6 +11,7 @@ from stretto.plan.fields import Reader, compile_mapping
 from stretto.plan.finding import Finder
 from stretto.plan.model import NO_RETRY, CallOp, Fallback, Retry
 from stretto.plan.names import Names
+from stretto.plan.protection import Protections
 from stretto.plan.valuetype import ValueType, from_schema, mismatch
 from stretto.spec.model import FallbackSpec, RetrySpec, StepSpec
 from stretto.spec.source import Located
@@ -26,6 +27,7 @@ class Calls:
     def __init__(self, reader: Reader, finder: Finder) -> None:
         self.components: dict[str, Component] = {}
         """By the name that the record uses."""
+        self.protections = Protections(reader.report)
         self._reader = reader
         self._finder = finder
 
@@ -36,6 +38,7 @@ class Calls:
         mapped = compile_mapping(self._reader, step.input_mapping or (), names, card.input, step.name.span, whose)
         resilience = step.resilience
         plain = self.plain(component, step.name.value, slot)
+        self.protections.declare(card, step)
         return replace(
             plain,
             inputs=mapped.getters,
@@ -43,6 +46,7 @@ class Calls:
             reads=mapped.slots,
             timeout_s=_seconds(resilience.timeout),
             retry=_retry(resilience.retry),
+            priority=0 if resilience.bulkhead is None else resilience.bulkhead.value.priority,
             fallback=self._fallback(resilience.fallback, card, mapped.type, slot),
             estimate_tokens=step.estimate.tokens,
             estimate_cost=step.estimate.cost,

@@ -30,6 +30,8 @@ class PlanCode(StrEnum):
     """`for_each` over something else."""
     FALLBACK = "plan.fallback"
     """The fallback cannot answer in the step's place."""
+    PROTECTION = "plan.protection"
+    """A component is to be protected in two ways."""
     CARRY = "plan.carry"
     """A step writes a `carry` that the loop does not declare, or outside a loop."""
     MEMORY = "plan.memory"

@@ -84,6 +84,8 @@ class _Compiler:
         read_memory = self._memory_read(memory) if MEMORY in self._slots.read else None
         nested = self._nested()
         self._take_components_inside()
+        for workflow, plan in self._finder.plans.items():
+            self._calls.protections.take_inner(self._finder.places[workflow], plan.protections)
         manifest = self._manifest()
         return Plan(
             name=spec.name,
@@ -104,6 +106,7 @@ class _Compiler:
             durability=spec.durability,
             nested=nested,
             memory=read_memory,
+            protections=self._calls.protections.found,
             reads_run=RUN in self._slots.read,
             reward_weights={} if contract is None else {term.name.value: term.weight for term in contract.reward},
             notes=tuple(self._reader.notes),

@@ -19,6 +19,7 @@ from stretto.types.enums import Durability, Effect
 from stretto.types.errors import Code, ComponentError
 from stretto.types.ids import Digest
 from stretto.types.json import Json, Schema
+from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
 from stretto.types.protocols import Component, RetryRule
 
 Frame: TypeAlias = list[Any]
@@ -56,6 +57,15 @@ NO_RETRY: Final[RetryRule] = Retry(max_attempts=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProtectionRules:
+    """What protects one component from all runs of a process, and them from it."""
+
+    quota: QuotaRule = QuotaRule()  # noqa: RUF009  # frozen
+    breaker: BreakerRule | None = None
+    bulkhead: BulkheadRule | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Op:
     """What all operations share."""
 
@@ -90,6 +100,8 @@ class CallOp(Op):
     """Of the component's single action; looked up per call when `action_field` is set."""
     timeout_s: float | None = None
     retry: RetryRule = NO_RETRY
+    priority: int = 0
+    """Whose call goes first when others wait for the component."""
     fallback: "Fallback | None" = None
     estimate_tokens: int = 0
     """Set aside from the budget for each attempt, until it is known what it used."""
@@ -218,6 +230,8 @@ class Plan:
     ``call``."""
     memory: CallOp | None = None
     """Reads the `memory` root before the first step; None when no step reads it."""
+    protections: dict[str, ProtectionRules] = field(default_factory=dict)
+    """What protects a component, by its name: of those only for which anything was declared."""
     reads_run: bool = False
     reward_weights: dict[str, float] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()

@@ -13,6 +13,7 @@ import msgspec
 from stretto.engine.admission import Admitted
 from stretto.engine.engine import Engine
 from stretto.engine.history import History, hold_to_manifest
+from stretto.engine.protection import ProtectionStats
 from stretto.engine.request import RunRequest, hold_to_baggage, request_of
 from stretto.engine.substitutes import encoded_answer
 from stretto.plan.model import Plan
@@ -75,6 +76,14 @@ class Workflow:
     @property
     def name(self) -> str:
         return self.plan.name
+
+    @property
+    def protections(self) -> dict[str, ProtectionStats]:
+        """What became of the calls of each protected component in this process, over all runs of this workflow.
+
+        Empty before the first run. Its `amplification` is attempts for each call: 1 when nothing is tried again.
+        """
+        return {} if self._engine is None else self._engine.protections.stats
 
     def component(self, name: str) -> Component:
         """A component of this workflow, or of one inside it; UsageError names those there are."""

@@ -16,6 +16,7 @@ from stretto.types.budget import BudgetSpec
 from stretto.types.enums import Durability
 from stretto.types.errors import Code
 from stretto.types.json import Json, JsonObject
+from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
 
 
 class OnItemError(StrEnum):
@@ -83,6 +84,8 @@ class RetrySpec(msgspec.Struct, frozen=True, kw_only=True):
     """Longest wait ever."""
     on: tuple[Code, ...] = ()
     """Errors to retry on; empty leaves it to what the error says of itself."""
+    quota: Located[QuotaRule] | None = None
+    """Of the component, for all its steps; None leaves the default."""
 
 
 class FallbackSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +101,10 @@ class ResilienceSpec(msgspec.Struct, frozen=True, kw_only=True):
     timeout: timedelta | None = None
     """For each attempt."""
     retry: RetrySpec | None = None
+    breaker: Located[BreakerRule] | None = None
+    """Of the component, for all its steps."""
+    bulkhead: Located[BulkheadRule] | None = None
+    """The same, but for `priority`, which is the step's."""
     fallback: FallbackSpec | None = None
 
 

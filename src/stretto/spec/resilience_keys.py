@@ -1,15 +1,19 @@
 """What may stand under a step's `resilience`: the tables, and how each becomes its model."""
 
-from typing import Final
+from typing import Final, TypeVar
 
 from stretto.spec.codes import SpecCode
 from stretto.spec.durations import render
 from stretto.spec.model import FallbackSpec, ResilienceSpec, RetrySpec
 from stretto.spec.nested import Items, ObjectValue
+from stretto.spec.protection_keys import BREAKER, BULKHEAD, QUOTA
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.shapes import Choice, Duration, Whole
+from stretto.spec.source import Located
 from stretto.spec.texts import REFERENCE
 from stretto.types.errors import Code
+
+T = TypeVar("T")
 
 ATTEMPTS: Final = Key(
     "attempts",
@@ -36,6 +40,13 @@ ON: Final = Key(
     example="on: [unavailable]",
     also=("codes", "errors"),
 )
+QUOTA_KEY: Final = Key("quota", QUOTA, means=QUOTA.means, example="quota: {ratio: 0.2}", also=("budget",))
+
+
+def _located(fields: Fields, key: Key[T]) -> Located[T] | None:
+    """The value of a key, and where the key stands."""
+    value = fields.get(key)
+    return None if value is None else Located(value, fields.key_span(key))
 
 
 def _retry(fields: Fields) -> RetrySpec:
@@ -46,6 +57,7 @@ def _retry(fields: Fields) -> RetrySpec:
         base=default.base if base is None else base,
         cap=default.cap if cap is None else cap,
         on=fields.get(ON) or (),
+        quota=_located(fields, QUOTA_KEY),
     )
     if spec.base > spec.cap and BASE in fields:
         message = f"`base` is {render(spec.base)}, longer than `cap`, which is {render(spec.cap)}"
@@ -56,7 +68,7 @@ def _retry(fields: Fields) -> RetrySpec:
 RETRY: Final = Record(
     "retry",
     means="how often, and after what waits, a failed call is made again",
-    keys=(ATTEMPTS, BASE, CAP, ON),
+    keys=(ATTEMPTS, BASE, CAP, ON, QUOTA_KEY),
     build=_retry,
     is_thing=False,
 )
@@ -105,14 +117,25 @@ FALLBACK_KEY: Final = Key(
     "fallback", FALLBACK, means=FALLBACK.means, example="fallback: {component: faq-card}", also=("on_error", "default")
 )
 
+BREAKER_KEY: Final = Key(
+    "breaker", BREAKER, means=BREAKER.means, example="breaker: {failure_rate: 0.5}", also=("circuit_breaker",)
+)
+BULKHEAD_KEY: Final = Key(
+    "bulkhead", BULKHEAD, means=BULKHEAD.means, example="bulkhead: {limit: 8}", also=("concurrency", "limit")
+)
+
 RESILIENCE: Final = Record(
     "resilience",
     means="how the step copes with failure",
-    keys=(TIMEOUT, RETRY_KEY, FALLBACK_KEY),
+    keys=(TIMEOUT, RETRY_KEY, BREAKER_KEY, BULKHEAD_KEY, FALLBACK_KEY),
     is_thing=False,
     build=lambda fields: ResilienceSpec(
-        timeout=fields.get(TIMEOUT), retry=fields.get(RETRY_KEY), fallback=fields.get(FALLBACK_KEY)
+        timeout=fields.get(TIMEOUT),
+        retry=fields.get(RETRY_KEY),
+        breaker=_located(fields, BREAKER_KEY),
+        bulkhead=_located(fields, BULKHEAD_KEY),
+        fallback=fields.get(FALLBACK_KEY),
     ),
-    later=dict.fromkeys(("breaker", "bulkhead", "hedge"), "remove it"),
+    later={"hedge": "remove it"},
     may_be_empty=False,
 )

@@ -163,13 +163,18 @@ class Flag(msgspec.Struct, frozen=True):
 
 
 class Duration(msgspec.Struct, frozen=True, kw_only=True):
-    """A time with its unit."""
+    """A time with its unit, above 0 unless it may be that, and between two bounds where they are given."""
 
     may_be_zero: bool = False
+    minimum: timedelta | None = None
+    maximum: timedelta | None = None
 
     def read(self, node: Node, name: str, report: Report) -> timedelta | None:
         text = node.text if isinstance(node, ScalarNode) else ""
         value = durations.duration_or_none(text)
+        if value and (value < (self.minimum or value) or value > (self.maximum or value)):
+            report.add(wrong_value(node, name, f"a duration {self._between}"))
+            return None
         if value is None or not (value or self.may_be_zero):
             suggestion = durations.remedy(text) if text and value is None else ""
             message = f"`{name}` is {describe(node)}, which is no duration" if value is None else f"`{name}` is {text}"
@@ -177,6 +182,12 @@ class Duration(msgspec.Struct, frozen=True, kw_only=True):
             report.add(node.span.problem(SpecCode.DURATION, message, expected=expected, suggestion=suggestion))
             return None
         return value
+
+    @property
+    def _between(self) -> str:
+        low = "" if self.minimum is None else f"of {durations.render(self.minimum)} or more"
+        high = "" if self.maximum is None else f"of {durations.render(self.maximum)} or less"
+        return " and ".join(filter(None, (low, high)))
 
     def schema(self, _defs: JsonObject) -> JsonObject:
         return {"type": "string", "pattern": durations.PATTERN}

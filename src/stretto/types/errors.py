@@ -9,6 +9,7 @@
     ├── InputError               a run's input does not fit the contract; carries every Violation
     ├── ComponentError           a component did not answer as its card says; has a google.rpc code
     │   ├── ContractError        its request or response broke a schema; carries every Violation
+    │   ├── BreakerOpenError     it was failing, and was not asked
     │   └── InDoubtError         a write was sent and nobody knows whether it happened
     ├── BudgetError              the run may not spend what the call needs
     ├── ReplayError              a recorded run cannot stand for what was asked
@@ -255,6 +256,15 @@ class ContractError(ComponentError):
         self.violations = tuple(violations)
         detail = "".join(f"\n  {v}" for v in self.violations)
         super().__init__(message + detail, Code.FAILED_PRECONDITION)
+
+
+class BreakerOpenError(ComponentError):
+    """The component was failing, and was not asked. Whoever asks again at once is refused again."""
+
+    code = "component.breaker_open"
+
+    def __init__(self, message: str, *, retry_after_s: float) -> None:
+        super().__init__(message, Code.UNAVAILABLE, retry_after_s=retry_after_s, retryable=False, sent=False)
 
 
 class InDoubtError(ComponentError):

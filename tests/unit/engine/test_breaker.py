@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
 from stretto.engine.breaker import Breaker, BreakerState, Permit
-from stretto.types.policies import BreakerRule
+from stretto.types.protection import BreakerRule
 
 CLOSED, OPEN, HALF_OPEN = BreakerState.CLOSED, BreakerState.OPEN, BreakerState.HALF_OPEN
 LEGAL = {(CLOSED, OPEN), (OPEN, HALF_OPEN), (HALF_OPEN, OPEN), (HALF_OPEN, CLOSED)}

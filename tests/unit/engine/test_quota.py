@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from stretto.engine.quota import RetryQuota
-from stretto.types.policies import QuotaRule
+from stretto.types.protection import QuotaRule
 
 W = 60.0
 RULES = st.builds(

@@ -8,10 +8,10 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from stretto.types import policies
-from stretto.types.policies import BreakerRule, BulkheadRule, HedgeRule, QuotaRule
+from stretto.types import protection
+from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
 
-RULES: tuple[type[msgspec.Struct], ...] = (QuotaRule, BreakerRule, BulkheadRule, HedgeRule)
+RULES: tuple[type[msgspec.Struct], ...] = (QuotaRule, BreakerRule, BulkheadRule)
 FIELDS = [(rule, field.name) for rule in RULES for field in msgspec.structs.fields(rule)]
 
 
@@ -28,7 +28,7 @@ def docstring(rule: type[msgspec.Struct], field: str) -> str:
 
 
 def test_every_rule_of_the_module_is_looked_at() -> None:
-    assert {rule.__name__ for rule in RULES} == {name for name in vars(policies) if name.endswith("Rule")}
+    assert {rule.__name__ for rule in RULES} == {name for name in vars(protection) if name.endswith("Rule")}
 
 
 @pytest.mark.parametrize(("rule", "field"), FIELDS)

@@ -1,0 +1,243 @@
+"""A component's breaker, bulkhead and quota, as runs meet them. On a virtual clock."""
+
+import asyncio
+import dataclasses
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from stretto.engine.engine import Engine
+from stretto.engine.protection import ProtectionStats
+from stretto.engine.request import RunRequest
+from stretto.plan.model import CallOp, Fallback, ProtectionRules, Retry
+from stretto.record.model import Run
+from stretto.testing import run_virtual
+from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
+from stretto.types.errors import Code, ComponentError, ContractError
+from stretto.types.messages import Request
+from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
+from tests.unit.engine.plans import Ledger, Probe, S, call, deadline, failing, linear, plan, returning, sleeping
+
+DOWN = ComponentError("no route", Code.UNAVAILABLE)
+THREE = Retry(3, base_s=0.0)
+ANSWER = Fallback(output=b'{"text": "later"}')
+
+
+class Shop:
+    """One engine, whose runs share what protects component ``api``."""
+
+    def __init__(self, op: CallOp, **budget: Any) -> None:
+        self.ledger = Ledger()
+        self.engine = Engine(self.ledger)
+        self._plan = plan(linear(op), **budget)
+
+    @property
+    def stats(self) -> ProtectionStats:
+        return self.engine.protections.stats["api"]
+
+    async def run(self) -> Run:
+        return await self.engine.run(self._plan, RunRequest(input={}))
+
+    async def run_many(self, count: int, apart_s: float = 0.0) -> list[Run]:
+        """Runs begun one after another, some time apart, in the order in which they began."""
+        begun = []
+        for _ in range(count):
+            begun.append(asyncio.ensure_future(self.run()))
+            await asyncio.sleep(apart_s)
+        return list(await asyncio.gather(*begun))
+
+
+def shop(probe: Probe, rules: ProtectionRules, *, budget: Any = None, **op: Any) -> Shop:
+    fields: dict[str, Any] = {} if budget is None else {"budget": budget}
+    return Shop(call(probe, S, **op), protections={"api": rules}, **fields)
+
+
+def virtually(main: Callable[[], Awaitable[Any]]) -> Any:
+    async def started() -> Any:
+        return await main()
+
+    return run_virtual(started())
+
+
+class TestQuota:
+    def test_retries_of_many_runs_are_a_part_of_their_calls(self) -> None:
+        probe = failing("api", DOWN)
+        at = shop(probe, ProtectionRules(quota=QuotaRule(ratio=0.2, floor=3)), retry=THREE)
+        runs = virtually(lambda: at.run_many(100))
+        assert {run.status for run in runs} == {RunStatus.FAILED}
+        assert len(probe.requests) == at.stats.attempts <= 100 + 20 + 3
+        assert (at.stats.calls, at.stats.retries) == (100, len(probe.requests) - 100)
+        assert at.stats.amplification <= 1.23
+        assert at.stats.retries_refused > 0
+
+    def test_a_lone_run_has_all_its_retries(self) -> None:
+        probe = failing("api", DOWN, DOWN, {"text": "here"})
+        run = virtually(shop(probe, ProtectionRules(), retry=THREE).run)
+        assert (run.status, run.retries, len(run.steps[0].attempts)) == (RunStatus.OK, 2, 3)
+
+    def test_what_the_runs_budget_refuses_is_not_taken_from_the_quota(self) -> None:
+        at = shop(failing("api", DOWN), ProtectionRules(), retry=THREE, budget=deadline(9.0, retries=0))
+        virtually(lambda: at.run_many(3))
+        assert (at.stats.retries, at.stats.retries_refused) == (0, 0)
+
+
+class TestBreaker:
+    RULES = ProtectionRules(breaker=BreakerRule(min_calls=4, open_s=10.0, probes=1))
+
+    def test_a_component_that_fails_is_asked_no_more_and_the_fallback_says_why(self) -> None:
+        probe = failing("api", DOWN)
+        at = shop(probe, self.RULES, fallback=ANSWER)
+        runs = virtually(lambda: at.run_many(20, apart_s=0.1))
+        assert len(probe.requests) == 4
+        assert {run.status for run in runs} == {RunStatus.DEGRADED}
+        assert [run.reason for run in runs] == [Reason.ERROR] * 4 + [Reason.BREAKER] * 16
+        assert (at.stats.refused, at.stats.state) == (16, "open")
+        error = runs[-1].steps[0].error
+        assert error is not None
+        assert error.code == "component.breaker_open"
+        assert "component 'api' is not asked: of its last 4 calls 4 failed and 0 were slow" in error.message
+        assert "it is tried again in 8.4 s" in error.message
+
+    def test_it_is_tried_again_and_heard_when_it_has_recovered(self) -> None:
+        probe = failing("api", *[DOWN] * 4, {"text": "here"})
+        at = shop(probe, self.RULES)
+        runs = virtually(lambda: at.run_many(20, apart_s=1.0))
+        assert [run.status for run in runs[:4]] == [RunStatus.FAILED] * 4
+        assert [run.status for run in runs[4:13]] == [RunStatus.FAILED] * 9
+        assert {run.status for run in runs[13:]} == {RunStatus.OK}
+        assert at.stats.state == "closed"
+
+    def test_a_refusal_is_not_tried_again_at_once(self) -> None:
+        probe = failing("api", DOWN)
+        rules = dataclasses.replace(self.RULES, quota=QuotaRule(floor=9))
+        at = shop(probe, rules, retry=Retry(9, base_s=0.0, codes=frozenset(Code)))
+        (run,) = virtually(lambda: at.run_many(1))
+        assert [attempt.error is not None and attempt.error.code for attempt in run.steps[0].attempts] == [
+            *["component"] * 4,
+            "component.breaker_open",
+        ]
+
+    @pytest.mark.parametrize(
+        ("outcome", "opens"),
+        [
+            (ComponentError("no such order", Code.NOT_FOUND), False),
+            (ComponentError("not yours", Code.PERMISSION_DENIED), False),
+            (ComponentError("deadlock", Code.ABORTED), False),
+            (ComponentError("gone", Code.UNAVAILABLE), True),
+            (ComponentError("too many", Code.RESOURCE_EXHAUSTED), True),
+            (ContractError("no object"), True),
+            (ValueError("a bug"), True),
+            ("text where an object is promised", True),
+        ],
+    )
+    def test_only_what_says_something_of_the_component_counts(self, outcome: object, opens: bool) -> None:
+        at = shop(failing("api", outcome), self.RULES)
+        virtually(lambda: at.run_many(5))
+        assert at.stats.state == ("open" if opens else "closed")
+
+    def test_a_component_that_hangs_opens_it(self) -> None:
+        at = shop(sleeping("api", 100.0), self.RULES, timeout_s=1.0)
+        runs = virtually(lambda: at.run_many(6, apart_s=1.1))
+        assert [run.reason for run in runs] == [Reason.TIMEOUT] * 4 + [Reason.BREAKER] * 2
+
+    def test_a_cancelled_run_says_nothing_of_the_component(self) -> None:
+        at = shop(sleeping("api", 100.0), self.RULES)
+
+        async def main() -> None:
+            begun = [asyncio.ensure_future(at.run()) for _ in range(9)]
+            await asyncio.sleep(1.0)
+            for task in begun:
+                task.cancel()
+            await asyncio.wait(begun)
+
+        virtually(main)
+        assert (at.stats.state, at.stats.in_flight) == ("closed", 0)
+
+    def test_a_write_that_is_refused_was_not_sent(self) -> None:
+        pay = failing("api", ComponentError("no", Code.RESOURCE_EXHAUSTED), effects={"*": Effect.WRITE})
+        at = Shop(call(pay, S), protections={"api": self.RULES}, durability=Durability.STEP)
+        runs = virtually(lambda: at.run_many(6))
+        assert [run.reason for run in runs] == [Reason.CONGESTION] * 4 + [Reason.BREAKER] * 2
+        assert at.ledger.events.count(("intent", "api")) == 4
+
+
+class TestBulkhead:
+    def test_no_more_than_its_limit_are_asked_at_once_and_waiting_is_told_from_working(self) -> None:
+        under_way: list[int] = [0, 0]
+
+        async def work(_request: Request) -> object:
+            under_way[0] += 1
+            under_way[1] = max(under_way)
+            await asyncio.sleep(1.0)
+            under_way[0] -= 1
+            return {}
+
+        at = shop(Probe("api", work), ProtectionRules(bulkhead=BulkheadRule(limit=2)))
+        runs = virtually(lambda: at.run_many(6))
+        assert under_way == [0, 2]
+        assert [run.steps[0].queue_ms for run in runs] == [0.0, 0.0, 1000.0, 1000.0, 2000.0, 2000.0]
+        assert {run.steps[0].service_ms for run in runs} == {1000.0}
+
+    def test_what_finds_the_queue_full_is_congestion(self) -> None:
+        at = shop(sleeping("api", 1.0), ProtectionRules(bulkhead=BulkheadRule(limit=1, queue=1)), fallback=ANSWER)
+        runs = virtually(lambda: at.run_many(3))
+        assert [run.reason for run in runs] == [None, None, Reason.CONGESTION]
+        assert (at.stats.shed, at.stats.attempts) == (1, 2)
+        assert [run.steps[0].status for run in runs][2] is StepStatus.FALLBACK
+
+    def test_a_call_whose_time_comes_while_it_waits_is_congestion_and_gives_its_place_up(self) -> None:
+        probe = sleeping("api", 10.0)
+        rules = {"api": ProtectionRules(bulkhead=BulkheadRule(limit=1))}
+        engine = Engine(Ledger())
+        patient, hasty = (plan(linear(call(probe, S, timeout_s=each)), protections=rules) for each in (20.0, 4.0))
+
+        async def main() -> list[Run]:
+            begun = [asyncio.ensure_future(engine.run(each, RunRequest(input={}))) for each in (patient, hasty)]
+            return list(await asyncio.gather(*begun))
+
+        first, second = virtually(main)
+        assert (first.status, second.reason, second.duration_ms) == (RunStatus.OK, Reason.CONGESTION, 4000.0)
+        (attempt,) = second.steps[0].attempts
+        assert (attempt.queue_ms, attempt.service_ms) == (4000.0, 0.0)
+        assert attempt.error is not None
+        assert "had no place for this call before its deadline" in attempt.error.message
+        stats = engine.protections.stats["api"]
+        assert (stats.attempts, stats.shed, stats.in_flight, stats.waiting) == (1, 1, 0, 0)
+
+    def test_a_call_that_waits_for_its_next_attempt_holds_no_place(self) -> None:
+        flaky = failing("api", ComponentError("busy", Code.UNAVAILABLE, retry_after_s=5.0), {}, {})
+        at = shop(flaky, ProtectionRules(bulkhead=BulkheadRule(limit=1)), retry=THREE)
+        runs = virtually(lambda: at.run_many(2))
+        assert [run.duration_ms for run in runs] == [5000.0, 0.0]
+
+    def test_a_cancelled_run_leaves_the_queue(self) -> None:
+        at = shop(sleeping("api", 1.0), ProtectionRules(bulkhead=BulkheadRule(limit=1)))
+
+        async def main() -> Run:
+            first, second, third = (asyncio.ensure_future(at.run()) for _ in range(3))
+            await asyncio.sleep(0.5)
+            second.cancel()
+            await asyncio.wait([first, second])
+            return await third
+
+        assert virtually(main).steps[0].queue_ms == 1000.0
+        assert (at.stats.in_flight, at.stats.waiting, at.stats.shed) == (0, 0, 0)
+
+    def test_the_step_of_higher_priority_goes_first(self) -> None:
+        probe = sleeping("api", 1.0)
+        rules = {"api": ProtectionRules(bulkhead=BulkheadRule(limit=1))}
+        engine = Engine(Ledger())
+        low, high = (plan(linear(call(probe, S, priority=rank)), protections=rules) for rank in (0, 5))
+
+        async def main() -> list[float]:
+            begun = [asyncio.ensure_future(engine.run(each, RunRequest(input={}))) for each in (low, low, high)]
+            return [run.duration_ms for run in await asyncio.gather(*begun)]
+
+        assert virtually(main) == [1000.0, 3000.0, 2000.0]
+
+
+def test_a_component_without_protection_has_none() -> None:
+    at = Shop(call(returning("api", {}), S, retry=THREE))
+    virtually(at.run)
+    assert at.engine.protections.stats == {}
