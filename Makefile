@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: install demo test lint types layers unit living bench-engine clean
+.PHONY: install demo test lint types layers unit living bench-engine bench-resilience clean
 
 install: $(VENV)/.installed
 
@@ -37,6 +37,9 @@ living: install
 
 bench-engine: install
 	$(BIN)/python -m benchmarks.engine
+
+bench-resilience: install
+	$(BIN)/python -m benchmarks.resilience
 
 clean:
 	rm -rf $(VENV) .venv-peers .mypy_cache .pytest_cache .ruff_cache
