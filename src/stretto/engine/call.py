@@ -18,7 +18,7 @@ from stretto.engine.failure import Whose, error_info, reason_of, whose
 from stretto.engine.history import Mode
 from stretto.engine.nested import NestedCaller
 from stretto.engine.protection import Entry, Protection
-from stretto.engine.report import check_report, is_bare, kept_evidence, kept_rewards
+from stretto.engine.report import check_report, is_bare, kept_evidence, kept_model_calls, kept_rewards
 from stretto.engine.state import Lane, RunState, StepFailed, milliseconds
 from stretto.plan.model import CallOp, Fallback
 from stretto.record.canonical import snapshot
@@ -527,7 +527,7 @@ class StepCall:
         if response.actions:
             record.actions = response.actions
         if response.model_calls:
-            record.model_calls = response.model_calls
+            record.model_calls = kept_model_calls(response)
         if response.usage is not None:
             record.usage = response.usage
         if response.evidence:

@@ -97,7 +97,7 @@ def whose(error: BaseException, alarm: Alarm) -> Whose:
 def error_info(error: StrettoError, path: StepPath | str) -> ErrorInfo:
     """An error as it is kept on the record."""
     return ErrorInfo(
-        code=error.code if isinstance(error.code, str) else StrettoError.code,
+        code=recordable(error.code, TEXT_CHARS) if isinstance(error.code, str) else StrettoError.code,
         message=text_of(error, MESSAGE_CHARS),
         rpc_code=error.rpc_code.value if isinstance(error, ComponentError) else "",
         path=path,

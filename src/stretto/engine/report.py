@@ -83,6 +83,14 @@ def kept_evidence(response: Response) -> JsonObject:
     return kept
 
 
+def kept_model_calls(response: Response) -> tuple[ModelCall, ...]:
+    """The model calls as they are recorded: messages are plain JSON, which the component cannot change any more."""
+    return tuple(
+        call if call.messages is None else msgspec.structs.replace(call, messages=orjson.loads(snapshot(call.messages)))
+        for call in response.model_calls
+    )
+
+
 def _check_numbers(name: str, response: Response) -> None:
     """NaN and infinities, of which JSON would make null."""
     for action in response.actions:

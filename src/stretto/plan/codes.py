@@ -19,7 +19,7 @@ class PlanCode(StrEnum):
     TYPE = "plan.type"
     """A value can never fit the place that it is mapped to."""
     TWO_WRITERS = "plan.two_writers"
-    """Two steps write one path, or a path and its prefix, in no given order."""
+    """Two steps write one path in no given order, or a path and its prefix."""
     UNKNOWN_STEP = "plan.unknown_step"
     """`needs` names no step of the same scope."""
     CYCLE = "plan.cycle"

@@ -39,6 +39,10 @@ class Codeless(ComponentError):
     code = None  # type: ignore[assignment]  # what users give
 
 
+class Surrogate(ComponentError):
+    code = "shop.\ud800"
+
+
 async def whose_is(error: BaseException, *, rings: int, cancelled: int) -> tuple[Whose, int]:
     """Whose it is after so many rings and cancellations by others; how many of them still stand."""
     task = asyncio.current_task()
@@ -114,6 +118,7 @@ class TestWhose:
             (lambda: Unconstructed(), "no message"),
             (lambda: Unreadable("busy"), "its text cannot be read"),
             (lambda: Codeless("busy"), "busy"),
+            (lambda: Surrogate("busy"), "busy"),
         ],
     )
     def test_an_odd_component_error_fails_its_step_and_loses_no_run(

@@ -49,10 +49,10 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
     "an array of rewards": ({"rewards": np.zeros(2)}, "has no attribute 'weight'"),
     "a text that is none": ({"model_calls": (ModelCall(model="m", text=7),)}, r"model_calls\[0\]\.text"),  # type: ignore[arg-type]  # what users give
     "messages with NaN": ({"model_calls": (ModelCall(model="m", messages=[NAN]),)}, "messages are not JSON"),
-    "model calls that are spent when they are recorded": ({"model_calls": (c for c in ())}, "expected a tuple"),
+    "model calls that are spent when they are recorded": ({"model_calls": iter(())}, "expected a tuple"),
     **{
         f"log-probabilities that are {what}": (
-            {"model_calls": (ModelCall(model="m", logprobs=value),)},
+            {"model_calls": (ModelCall(model="m", logprobs=value),)},  # type: ignore[arg-type]  # what users give
             rf"'logprobs' is .*{says}.*; expected a numpy array of numbers",
         )
         for what, value, says in (
@@ -122,6 +122,21 @@ def test_evidence_is_kept_as_it_was_when_the_component_answered() -> None:
 
     result = run(linear(call(Probe("tells", answer), S), call(Probe("spoils", spoil), S + 1)))
     assert result.steps[0].evidence == {"word": "x", "notes": [1]}
+    assert encode_run(result)
+
+
+def test_messages_are_kept_as_they_were_when_the_component_answered() -> None:
+    messages: list[Json] = [{"role": "user"}]
+
+    async def answer(_request: Request) -> object:
+        return Response(output={}, model_calls=(ModelCall(model="m", messages=messages),))
+
+    async def spoil(_request: Request) -> object:
+        messages.append(NAN)
+        return {}
+
+    result = run(linear(call(Probe("tells", answer), S), call(Probe("spoils", spoil), S + 1)))
+    assert result.steps[0].model_calls[0].messages == [{"role": "user"}]
     assert encode_run(result)
 
 
