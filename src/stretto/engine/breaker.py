@@ -14,6 +14,7 @@ from enum import StrEnum
 
 import msgspec
 
+from stretto.engine.alarm import GRACE_S
 from stretto.types.protection import BreakerRule
 
 
@@ -96,8 +97,11 @@ class Breaker:
         self._well = 0
         """Probes that went well since it is half open."""
 
-    def permit(self, now: float) -> Permit | None:
-        """Leave to make a call, which is to be told `done` or `drop`; None when it must not be made."""
+    def permit(self, now: float, deadline: float | None = None) -> Permit | None:
+        """Leave to make a call, which is to be told `done` or `drop`; None when it must not be made.
+
+        A probe's lease does not end before the `deadline` of its call: what the call says then still counts.
+        """
         if self.state is _CLOSED:
             return Permit(self, self.generation)
         if self.retry_at(now) > now:
@@ -105,7 +109,8 @@ class Breaker:
         if self.state is _OPEN:
             self._change(_HALF_OPEN, now)
         permit = Permit(self, self.generation)
-        self._leases[permit] = now + self.rule.lease_s
+        end = now + self.rule.lease_s
+        self._leases[permit] = end if deadline is None else max(end, deadline + GRACE_S)
         return permit
 
     def retry_at(self, now: float) -> float:

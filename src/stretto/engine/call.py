@@ -7,6 +7,7 @@ when it cannot end in time; the fallback may use the reserve, an ordinary attemp
 """
 
 import asyncio
+from typing import Final
 
 import msgspec
 import orjson
@@ -38,6 +39,9 @@ from stretto.types.errors import (
 from stretto.types.ids import StepPath
 from stretto.types.json import Json, JsonObject
 from stretto.types.messages import Call, Request, Response, Usage
+
+ASKING_S: Final = 1e-4
+"""What it takes to ask for a component's leave, at most: only what is longer was waiting."""
 
 
 class StepCall:
@@ -219,7 +223,8 @@ class StepCall:
         try:
             entry = await self._enter(protection, request.call.deadline)
         finally:
-            self._waited_s = now() - began
+            waited_s = now() - began
+            self._waited_s = waited_s if waited_s > ASKING_S else 0.0
         error: BaseException | None = None
         try:
             return await self._made(request)

@@ -105,7 +105,7 @@ class Protection:
                 raise
         began = now()
         if breaker is not None:
-            permit = breaker.permit(began)
+            permit = breaker.permit(began, deadline)
             if permit is None:
                 if slot is not None:
                     slot.leave(began, 0.0, failed=True)

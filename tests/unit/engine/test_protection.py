@@ -141,6 +141,22 @@ class TestBreaker:
         runs = virtually(lambda: at.run_many(6, apart_s=1.1))
         assert [run.reason for run in runs] == [Reason.TIMEOUT] * 4 + [Reason.BREAKER] * 2
 
+    def test_a_probe_that_takes_longer_than_its_lease_but_not_than_its_time_out_closes_it(self) -> None:
+        slow = {"text": "here"}
+        outcomes: list[object] = [DOWN] * 4
+
+        async def answer(_request: Request) -> object:
+            if outcomes:
+                raise outcomes.pop()  # type: ignore[misc]  # an error
+            await asyncio.sleep(60.0)
+            return slow
+
+        rules = ProtectionRules(breaker=BreakerRule(min_calls=4, open_s=1.0, probes=1, lease_s=5.0))
+        at = shop(Probe("api", answer), rules, timeout_s=90.0)
+        runs = virtually(lambda: at.run_many(6, apart_s=0.5))
+        assert [run.status for run in runs] == [RunStatus.FAILED] * 5 + [RunStatus.OK]
+        assert at.stats.state == "closed"
+
     def test_a_cancelled_run_says_nothing_of_the_component(self) -> None:
         at = shop(sleeping("api", 100.0), self.RULES)
 
