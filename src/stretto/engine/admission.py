@@ -11,7 +11,7 @@ from stretto.types.errors import InputError, NotJsonError, Violation
 from stretto.types.json import JsonObject
 
 
-class Admitted(msgspec.Struct, frozen=True, kw_only=True):
+class Admitted(msgspec.Struct, gc=False, frozen=True, kw_only=True):  # nothing of a caller holds it
     """A request that may be run, once, with its values as the record holds them."""
 
     request: RunRequest

@@ -94,10 +94,16 @@ class StepCall:
                 standing = self._standing()
                 if standing is not None:
                     return standing
+            protections = self._state.protections
+            protection = protections.get(self._op.component_name) if protections else None
             number, began = 1, self._started
             while True:
                 try:
-                    encoded, output = await self._attempt(number, began)
+                    request = Request(self._own_copy(number), self._envelope(number, self._deadline(began)))
+                    if protection is None:
+                        encoded, output = await self._attempt(request)
+                    else:
+                        encoded, output = await self._protected(protection, request)
                 except ComponentError as error:
                     await self._wait_for_next(number, began, error)
                     number, began = number + 1, self._state.now()
@@ -206,14 +212,6 @@ class StepCall:
 
     # attempt
 
-    async def _attempt(self, number: int, began: float) -> tuple[bytes, JsonObject]:
-        """One attempt: the encoded and decoded output that its response stands for."""
-        request = Request(self._own_copy(number), self._envelope(number, self._deadline(began)))
-        protections = self._state.protections
-        if protections and (protection := protections.get(self._op.component_name)) is not None:
-            return await self._protected(protection, request)
-        return await self._made(request)
-
     async def _protected(self, protection: Protection, request: Request) -> tuple[bytes, JsonObject]:
         """An attempt that waits until its component may be asked, and tells how it ended."""
         now = self._state.now
@@ -227,7 +225,7 @@ class StepCall:
             self._waited_s = waited_s if waited_s > ASKING_S else 0.0
         error: BaseException | None = None
         try:
-            return await self._made(request)
+            return await self._attempt(request)
         except BaseException as raised:
             error = raised
             raise
@@ -247,8 +245,8 @@ class StepCall:
         finally:
             alarm.disarm()
 
-    async def _made(self, request: Request) -> tuple[bytes, JsonObject]:
-        """An attempt without what protects its component."""
+    async def _attempt(self, request: Request) -> tuple[bytes, JsonObject]:
+        """One attempt: the encoded and decoded output that its response stands for."""
         if self._lane.budget.limited:
             return await self._attempt_on_lease(request)
         if self._effect is Effect.WRITE:

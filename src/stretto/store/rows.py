@@ -17,7 +17,8 @@ from stretto.record.codec import (
     decode_steps,
     encode_effect,
     encode_head,
-    encode_steps,
+    encode_step,
+    encode_step_lines,
 )
 from stretto.record.model import EffectRecord, Run, StepRecord
 from stretto.types.enums import Durability
@@ -28,6 +29,9 @@ SPILL_BYTES: Final = 4096
 
 _STEPS_PER_ROW: Final = 256
 """At most, so that a row comes to no more than a megabyte: it is read whole."""
+
+_LINE_BREAK: Final = "\n"
+"""Between steps that were encoded together: inside one there is none."""
 
 _KEPT_INLINE: Final = frozenset({"labels", "id", "path", "status"})
 """Fields that listings read; they never spill."""
@@ -104,9 +108,10 @@ def step_rows(run_id: str, first: int, steps: Sequence[StepRecord], put: Put) ->
     """
     if not steps:
         return []
-    texts = encode_steps(steps, put)
-    if len(texts) <= _STEPS_PER_ROW and max(map(len, texts)) <= SPILL_BYTES:
-        return [_batch(run_id, first, texts)]
+    lines = encode_step_lines(steps)
+    if lines is not None and len(lines) <= SPILL_BYTES:
+        return [(run_id, first, len(steps), f"[{lines[:-1].decode().replace(_LINE_BREAK, ',')}]", None)]
+    texts = lines.split(b"\n")[:-1] if lines is not None else [encode_step(step, put) for step in steps]
     rows: list[StepRow] = []
     begun = 0
     for at, text in enumerate(texts):
