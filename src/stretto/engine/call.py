@@ -96,11 +96,14 @@ class StepCall:
                     return standing
             protections = self._state.protections
             protection = protections.get(self._op.component_name) if protections else None
+            is_plain = protection is None and self._effect is not Effect.WRITE and not self._lane.budget.limited
             number, began = 1, self._started
             while True:
                 try:
                     request = Request(self._own_copy(number), self._envelope(number, self._deadline(began)))
-                    if protection is None:
+                    if is_plain:  # as most are: `_attempt` without its coroutine
+                        encoded, output = self._taken(await ask(self._state, self._op, self._lane, request))
+                    elif protection is None:
                         encoded, output = await self._attempt(request)
                     else:
                         encoded, output = await self._protected(protection, request)
