@@ -6,7 +6,7 @@ no is data that a planner must learn to handle. Only a server that cannot be ask
 
 from typing import Any, Final
 
-import orjson
+import msgspec
 from mcp_types import CallToolResult, TextContent
 
 from stretto.types.json import Json, JsonObject
@@ -39,8 +39,8 @@ def _parsed(text: str) -> Json:
     if text.lstrip()[:1] not in ("{", "["):
         return text
     try:
-        value: Any = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        value: Any = msgspec.json.decode(text)  # keeps the digits of a long integer, which the record refuses by name
+    except (msgspec.DecodeError, RecursionError):
         return text
     parsed: Json = value
     return parsed

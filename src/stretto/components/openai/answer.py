@@ -3,6 +3,7 @@
 import math
 from typing import Final
 
+import msgspec
 import orjson
 
 from stretto.components.openai.formats import PARSED, wants_json
@@ -13,6 +14,11 @@ from stretto.types.enums import Outcome
 from stretto.types.json import Json, JsonObject
 from stretto.types.learning import ModelCall
 from stretto.types.messages import Response, Usage
+
+_read: Final = msgspec.json.Decoder().decode
+"""Keeps the digits of a long integer, which the record refuses by name: rounded, nobody would see it."""
+
+_UNREADABLE: Final = (msgspec.DecodeError, RecursionError)
 
 _OUTCOMES: Final = {"length": Outcome.PARTIAL, "content_filter": Outcome.REFUSED}
 """Finish reasons that say more than that the model came to its end."""
@@ -77,8 +83,8 @@ def _output(settings: OpenAiSettings, body: JsonObject, choice: Choice) -> tuple
     if not wants_json(body.get("response_format")):
         return output, ""
     try:
-        output[PARSED] = orjson.loads(message.text)
-    except orjson.JSONDecodeError as error:
+        output[PARSED] = _read(message.text)
+    except _UNREADABLE as error:
         return output, f"the text is not JSON: {error}"
     return output, ""
 
@@ -108,8 +114,8 @@ def _object(arguments: Json) -> JsonObject | None:
     """Arguments as the object that they should be; none at all is an empty one, as for a tool without parameters."""
     if isinstance(arguments, str):
         try:
-            arguments = orjson.loads(arguments or "{}")
-        except orjson.JSONDecodeError:
+            arguments = _read(arguments or "{}")
+        except _UNREADABLE:
             return None
     if arguments is None:
         return {}

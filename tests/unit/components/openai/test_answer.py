@@ -126,6 +126,8 @@ def tool_call(arguments: Any, **call: Any) -> dict[str, Any]:
     [
         ('{"city": "Paris"}', {"arguments": {"city": "Paris"}}),
         ({"city": "Paris"}, {"arguments": {"city": "Paris"}}),
+        ('{"number": 99999999999999999999}', {"arguments": {"number": 99999999999999999999}}),
+        ("[" * 5000 + "]" * 5000, {"arguments": None, "text": "[" * 5000 + "]" * 5000}),
         ("", {"arguments": {}}),
         (None, {"arguments": {}}),
         ("{'city': 1}", {"arguments": None, "text": "{'city': 1}"}),
@@ -295,6 +297,7 @@ def test_text_that_is_not_the_json_asked_for_leaves_parsed_out_and_that_is_told(
     response = read(completion("{'a': 1}"), JSON)
     assert "parsed" not in output(response)
     assert str(response.evidence["parsed"]).startswith("the text is not JSON")
+    assert output(read(completion('{"number": 99999999999999999999}'), JSON))["parsed"] == {"number": 10**20 - 1}
     assert "parsed" not in output(read(completion("1")))
 
 
