@@ -39,6 +39,11 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     slow: int
 
+    def __str__(self) -> str:
+        if self.calls == 1:
+            return f"its last call {'failed' if self.failed else 'was slow'}"
+        return f"of its last {self.calls} calls {self.failed} failed and {self.slow} were slow"
+
     @property
     def failure_rate(self) -> float:
         """Part of the calls that failed, in [0, 1]; 0 when there are none."""
@@ -77,7 +82,18 @@ class Permit:
 class Breaker:
     """Lets calls to one component through, or not. Each `now` is event-loop time, never less than the one before."""
 
-    __slots__ = ("_leases", "_open_s", "_until", "_well", "_window", "generation", "on_change", "rule", "state")
+    __slots__ = (
+        "_leases",
+        "_open_s",
+        "_until",
+        "_well",
+        "_window",
+        "generation",
+        "on_change",
+        "opened_for",
+        "rule",
+        "state",
+    )
 
     def __init__(self, rule: BreakerRule) -> None:
         self.rule = rule
@@ -87,6 +103,8 @@ class Breaker:
         """How often the state has changed."""
         self.on_change: Callable[[BreakerState, BreakerState, float], None] | None = None
         """Told of each change, after it: the state before, the state now, and when. It is to raise nothing."""
+        self.opened_for = Tally(calls=0, failed=0, slow=0)
+        """The calls for which it opened last: those of the window, or the probe that went badly."""
         self._window = _Window()
         self._open_s = rule.open_s
         """How long it is open this time."""
@@ -97,10 +115,10 @@ class Breaker:
         self._well = 0
         """Probes that went well since it is half open."""
 
-    def permit(self, now: float, deadline: float | None = None) -> Permit | None:
+    def permit(self, now: float, timeout_s: float | None = None) -> Permit | None:
         """Leave to make a call, which is to be told `done` or `drop`; None when it must not be made.
 
-        A probe's lease does not end before the `deadline` of its call: what the call says then still counts.
+        A probe's lease does not end before the time-out of its call: what the call says then still counts.
         """
         if self.state is _CLOSED:
             return Permit(self, self.generation)
@@ -109,8 +127,8 @@ class Breaker:
         if self.state is _OPEN:
             self._change(_HALF_OPEN, now)
         permit = Permit(self, self.generation)
-        end = now + self.rule.lease_s
-        self._leases[permit] = end if deadline is None else max(end, deadline + GRACE_S)
+        lease_s = self.rule.lease_s if timeout_s is None else max(self.rule.lease_s, timeout_s + GRACE_S)
+        self._leases[permit] = now + lease_s
         return permit
 
     def retry_at(self, now: float) -> float:
@@ -134,26 +152,28 @@ class Breaker:
         slow = slow_after_s is not None and took_s > slow_after_s
         if self.state is _CLOSED:
             if self._window.add(now, failed, slow, self.rule):
-                self._open(now, self.rule.open_s)
+                self._open(now, self.rule.open_s, self._window.tally())
         elif self.release(permit, now):
-            self._judge(now, failed or slow)
+            self._judge(now, failed, slow)
 
     def release(self, permit: Permit, now: float) -> bool:
         """End a probe's lease; False when it had none, or it had expired. For `Permit.drop`."""
         end = self._leases.pop(permit, None)
         return end is not None and now < end
 
-    def _judge(self, now: float, badly: bool) -> None:
+    def _judge(self, now: float, failed: bool, slow: bool) -> None:
         """Go by a probe: one that went badly opens it for longer, enough that went well close it."""
-        if badly:
-            self._open(now, min(2 * self._open_s, self.rule.max_open_s))
+        if failed or slow:
+            why = Tally(calls=1, failed=int(failed), slow=int(slow))
+            self._open(now, min(2 * self._open_s, self.rule.max_open_s), why)
             return
         self._well += 1
         if self._well >= self.rule.probes:
             self._window = _Window()
             self._change(_CLOSED, now)
 
-    def _open(self, now: float, open_s: float) -> None:
+    def _open(self, now: float, open_s: float, why: Tally) -> None:
+        self.opened_for = why
         self._open_s = open_s
         self._until = now + open_s
         self._change(_OPEN, now)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from stretto.engine.latency import Latency
 from stretto.engine.limit import Limit
-from stretto.types.errors import Code, ComponentError
+from stretto.types.errors import ShedError
 
 NEEDED: Final = 0.9
 """A call is let in if it has the time that this part of the calls keep to. With the median, a full queue sends calls
@@ -48,7 +48,7 @@ class _Waiter(NamedTuple):
     number: int
     """No two have the same, so nothing after it is ever compared."""
     deadline: float | None
-    outcome: asyncio.Future[Slot | ComponentError]
+    outcome: asyncio.Future[Slot | ShedError]
     """Its place, or why it gets none: as a result, since an exception that a cancelled task never reads is logged."""
 
 
@@ -81,7 +81,7 @@ class Bulkhead:
     async def enter(self, now: Callable[[], float], deadline: float | None, priority: int) -> Slot:
         """Take a place, at once if one is free; `now` and `deadline` are event-loop time, a higher priority is first.
 
-        Raises ComponentError (RESOURCE_EXHAUSTED, never sent) when the queue is full, or the deadline leaves no time
+        Raises ShedError when the queue is full, or the deadline leaves no time
         for its turn and its service. It sets no timer: whoever waits is cancelled by its caller's alarm.
         """
         if self._waiters:
@@ -95,7 +95,7 @@ class Bulkhead:
         except BaseException:
             self._forget(waiter, now)
             raise
-        if isinstance(outcome, ComponentError):
+        if isinstance(outcome, ShedError):
             raise outcome
         return outcome
 
@@ -171,13 +171,13 @@ class Bulkhead:
 
     # refusals
 
-    def _full(self, how: str = "") -> ComponentError:
+    def _full(self, how: str = "") -> ShedError:
         return self._refusal(
             f"component '{self._name}' is full: {self._crowd()}{how}; "
             "call it later or less, or raise the limit or the queue of its bulkhead"
         )
 
-    def _too_late(self, left_s: float, ahead: int) -> ComponentError:
+    def _too_late(self, left_s: float, ahead: int) -> ShedError:
         return self._refusal(
             f"component '{self._name}' has no time for this call: {max(0.0, left_s):.3g} s are left to its deadline, "
             f"and a call takes up to {self._needed_s:.3g} s (p90) after the {ahead} that wait before it; "
@@ -188,12 +188,12 @@ class Bulkhead:
     def _crowd(self) -> str:
         return f"{self.in_flight} of {self.limit.value} calls are in flight and {self.waiting} of {self.queue} wait"
 
-    def _refusal(self, text: str) -> ComponentError:
+    def _refusal(self, text: str) -> ShedError:
         """Nothing was sent; worth another attempt once the queue of now is through, as far as that is known."""
         drained_s = self._wait_s(self.waiting) or None
-        return ComponentError(text, Code.RESOURCE_EXHAUSTED, retry_after_s=drained_s, sent=False)
+        return ShedError(text, retry_after_s=drained_s)
 
 
-def _waits(outcome: "asyncio.Future[Slot | ComponentError]") -> bool:
+def _waits(outcome: "asyncio.Future[Slot | ShedError]") -> bool:
     """Whether its task still does: it was not cancelled, nor left behind by an event loop that ended."""
     return not outcome.done() and not outcome.get_loop().is_closed()

@@ -28,11 +28,13 @@ from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import (
     BreakerOpenError,
     BudgetError,
+    Code,
     ComponentError,
     ContractError,
     InDoubtError,
     NotJsonError,
     ReplayError,
+    ShedError,
     StoreError,
     StrettoError,
 )
@@ -53,6 +55,8 @@ class StepCall:
         "_data",
         "_effect",
         "_encoded",
+        "_entry",
+        "_held",
         "_is_bare",
         "_lane",
         "_op",
@@ -76,6 +80,8 @@ class StepCall:
         self._started = state.now()
         self._attempts: list[Attempt] | None = None
         self._waited_s = 0.0  # of the attempt at hand, until its component might be asked
+        self._entry: Entry | None = None  # of the attempt at hand, where something protects the component
+        self._held: frozenset[str] = frozenset()  # components in whose bulkheads the calls around this one hold a place
         self._response: Response | None = None
         self._is_bare = True
         self._encoded = b"null"
@@ -221,11 +227,16 @@ class StepCall:
         began = now()
         if request.call.attempt == 1:
             protection.called(began)
+        if self._effect is Effect.WRITE and effects.in_doubt_at(self._state, self._path):
+            return await self._attempt(request)  # what is in doubt is settled before anything else
+        if protection.bulkhead is not None and self._op.component_name in self._held:
+            raise self._waits_for_itself()
         try:
             entry = await self._enter(protection, request.call.deadline)
         finally:
-            waited_s = now() - began
+            waited_s = 0.0 if protection.bulkhead is None else now() - began
             self._waited_s = waited_s if waited_s > ASKING_S else 0.0
+        self._entry = entry
         error: BaseException | None = None
         try:
             return await self._attempt(request)
@@ -233,14 +244,23 @@ class StepCall:
             error = raised
             raise
         finally:
+            self._entry = None
             entry.leave(now(), error)
+
+    def _waits_for_itself(self) -> ComponentError:
+        return ComponentError(
+            f"component '{self._name}' would wait for itself: a call of it that holds a place in its bulkhead led to "
+            "this one; let it not call itself, or protect it by a breaker alone",
+            Code.FAILED_PRECONDITION,
+            sent=False,
+        )
 
     async def _enter(self, protection: Protection, deadline: float | None) -> Entry:
         """Wait for the component's leave to be asked, until the deadline."""
         alarm, state = self._lane.alarm, self._state
         alarm.deadline = deadline
         try:
-            return await driven(protection.enter(state.now, deadline, self._op.priority), alarm)
+            return await driven(protection.enter(state.now, deadline, self._op), alarm)
         except asyncio.CancelledError as error:
             if whose(error, alarm) is not Whose.DEADLINE:
                 raise
@@ -254,7 +274,21 @@ class StepCall:
             return await self._attempt_on_lease(request)
         if self._effect is Effect.WRITE:
             return await self._write(request)
-        return self._taken(await ask(self._state, self._op, self._lane, request))
+        return self._taken(await self._ask(request))
+
+    async def _ask(self, request: Request) -> Response:
+        """Ask the component, and note for what protects it how that went."""
+        entry, now = self._entry, self._state.now
+        if entry is None:
+            return await ask(self._state, self._op, self._lane, request)
+        entry.begin(now())
+        try:
+            response = await ask(self._state, self._op, self._lane, request)
+        except BaseException as error:
+            entry.end(now(), error)
+            raise
+        entry.end(now(), None)
+        return response
 
     async def _attempt_on_lease(self, request: Request) -> tuple[bytes, JsonObject]:
         """An attempt that sets tokens and cost aside; a lost response forfeits them."""
@@ -264,7 +298,7 @@ class StepCall:
         try:
             if self._effect is Effect.WRITE:
                 return await self._write(request)
-            return self._taken(await ask(self._state, op, self._lane, request))
+            return self._taken(await self._ask(request))
         finally:
             response: Response | None = self._response
             if response is None:
@@ -286,7 +320,7 @@ class StepCall:
         is_sent_again = earlier is not None and earlier.in_doubt  # which is safe, and settles nothing if it is refused
         effect = await effects.intend(state, op, path, self._action, self._encoded)
         try:
-            response = await ask(state, op, self._lane, request)
+            response = await self._ask(request)
         except ComponentError as error:
             return await self._doubt(request.call, error, is_sent_again=is_sent_again)
         try:
@@ -315,6 +349,9 @@ class StepCall:
     async def _call_inside(self, op: CallOp, data: JsonObject, path: StepPath, lane: Lane) -> JsonObject:
         """A call that belongs to this one: its fallback's, or one that its component makes."""
         call = StepCall(self._state, op, data, path, lane, self.simulated)
+        call._held = self._held  # another call of the same class
+        if self._entry is not None and self._entry.holds_place:
+            call._held |= {self._op.component_name}  # as above
         try:
             return await call.run()
         finally:
@@ -402,16 +439,19 @@ class StepCall:
             raise error
         delay = self._op.retry.delay_s(number, error, state.jitter.random())
         within = self._lane.budget.work_deadline
-        if delay is None or (within is not None and now + delay >= within) or not self._may_retry(now):
+        if delay is None or (within is not None and now + delay >= within) or not self._may_retry(now, error):
             raise error
         state.run.retries += 1
         if delay > 0:
             await asyncio.sleep(delay)
 
-    def _may_retry(self, now: float) -> bool:
-        """Take a retry from the component's quota and from the run's budget, if both have one left."""
+    def _may_retry(self, now: float, error: ComponentError) -> bool:
+        """Take a retry from the component's quota and from the run's budget, if both have one left.
+
+        What was shed never reached the component: trying again adds nothing to its load.
+        """
         protection = self._state.protections.get(self._op.component_name)
-        if protection is None:
+        if protection is None or isinstance(error, ShedError):
             return self._lane.budget.take_retry()
         return protection.may_retry(now, self._lane.budget.take_retry)
 
@@ -480,7 +520,7 @@ class StepCall:
         status = RunStatus.FAILED
         if isinstance(error, InDoubtError):
             status = RunStatus.PARKED
-        elif reason is Reason.BUDGET and self._out_of_time():
+        elif reason in (Reason.BUDGET, Reason.CONGESTION) and self._out_of_time():
             status = RunStatus.EXPIRED
         return StepFailed(error_info(error, self._path), reason, status, simulated=self.simulated)
 

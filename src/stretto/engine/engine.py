@@ -58,12 +58,14 @@ class Engine:
         *,
         clock: Clock | None = None,
         input_key: bytes = b"",
+        protections: Protections | None = None,
     ) -> None:
+        """`protections` are shared by engines whose components are the same; without it, this one has its own."""
         self._recorder = recorder
         self._clock = clock or SystemClock()
         self._jitter = random.Random()  # noqa: S311  # spreads retries, guards nothing
         self._input_key = input_key
-        self.protections = Protections()
+        self.protections = protections or Protections()
 
     async def run(self, plan: Plan, request: RunRequest) -> Run:
         """Execute the plan on an input; returns the sealed run, whatever became of it.
@@ -206,7 +208,7 @@ class Engine:
             jitter=self._jitter,
             durability=plan.durability,
             sessions=Sessions(info),
-            protections=self.protections.of(plan.protections),
+            protections=self.protections.of(plan),
             history=history,
         )
 

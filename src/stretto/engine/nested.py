@@ -7,7 +7,16 @@ from typing import TypeAlias
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.plan.model import CallOp
 from stretto.types.enums import Effect, RunStatus
-from stretto.types.errors import Code, ComponentError, InDoubtError, ReplayError, StrettoError, UsageError
+from stretto.types.errors import (
+    BreakerOpenError,
+    Code,
+    ComponentError,
+    InDoubtError,
+    ReplayError,
+    ShedError,
+    StrettoError,
+    UsageError,
+)
 from stretto.types.ids import StepPath
 from stretto.types.json import JsonObject
 
@@ -77,4 +86,8 @@ def _as_raised(failure: StepFailed) -> StrettoError:
         return InDoubtError(error.message)
     if error.code == ReplayError.code:
         return ReplayError(error.message)
+    if error.code == BreakerOpenError.code:  # neither says anything of the component around it
+        return BreakerOpenError(error.message, retry_after_s=0.0)
+    if error.code == ShedError.code:
+        return ShedError(error.message)
     return ComponentError(error.message, Code(error.rpc_code or Code.INTERNAL), retryable=False)

@@ -1,4 +1,4 @@
-"""What stands between all runs of a process and one component.
+"""What stands between all runs of a workflow and one component.
 
 One attempt, from the outside in, and why in this order:
 
@@ -9,18 +9,24 @@ One attempt, from the outside in, and why in this order:
 4. **The call**, until its deadline, which counts from before the wait. How it ends is told to both.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Final
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final, Self, TypeAlias
 
 import msgspec
 
-from stretto.engine.breaker import Breaker, BreakerState, Permit
+from stretto.engine.breaker import Breaker, BreakerState, Permit, Tally
 from stretto.engine.bulkhead import Bulkhead, Slot
 from stretto.engine.limit import FixedLimit, Gradient2
 from stretto.engine.quota import RetryQuota
-from stretto.plan.model import ProtectionRules
-from stretto.types.errors import BreakerOpenError, Code, ComponentError, ContractError, StrettoError
-from stretto.types.protection import BulkheadRule
+from stretto.plan.model import CallOp, Plan, ProtectionRules
+from stretto.types.errors import BreakerOpenError, Code, ComponentError, ContractError, ShedError
+from stretto.types.ids import Digest
+from stretto.types.protection import BulkheadRule, QuotaRule
+
+_log: Final = logging.getLogger(__name__)
 
 COMPONENTS_FAULT: Final = frozenset(
     {
@@ -30,6 +36,7 @@ COMPONENTS_FAULT: Final = frozenset(
         Code.UNKNOWN,
         Code.RESOURCE_EXHAUSTED,
         Code.DATA_LOSS,
+        Code.CANCELLED,
     }
 )
 """Codes that say something of the component. All others say something of the request, and of who made it."""
@@ -51,10 +58,21 @@ class ProtectionStats(msgspec.Struct, frozen=True, kw_only=True):
     """Refused by the open breaker."""
     in_flight: int
     waiting: int
+    retries_left: int
+    """In the quota."""
+    tally: Tally | None
+    """The calls in the breaker's window; None without one."""
     state: BreakerState | None
     """Of the breaker; None without one."""
     limit: int | None
     """Of the bulkhead, as it stands; None without one."""
+
+    def added_to(self, other: Self | None) -> Self:
+        """The sum of both; what is a state is this one's."""
+        if other is None:
+            return self
+        counted = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
+        return msgspec.structs.replace(self, **counted)
 
     @property
     def amplification(self) -> float:
@@ -62,16 +80,31 @@ class ProtectionStats(msgspec.Struct, frozen=True, kw_only=True):
         return self.attempts / self.calls if self.calls else 0.0
 
 
-class Protection:
-    """One component's breaker, bulkhead and quota."""
+_COUNTS: Final = tuple(name for name in ProtectionStats.__struct_fields__ if name not in ("tally", "state", "limit"))
 
-    def __init__(self, component: str, rules: ProtectionRules) -> None:
+
+class Protection:
+    """One component's breaker, bulkhead and quota, as the runs of one event loop share them."""
+
+    def __init__(self, component: str, rules: ProtectionRules, loop: asyncio.AbstractEventLoop) -> None:
         self.component = component
-        self.rules = rules
-        self.quota = RetryQuota(rules.quota)
+        self.loop = loop
+        self.seen = loop.time()
+        """When a run last began, by the loop's clock."""
+        self.quota = RetryQuota(rules.quota or QuotaRule())
         self.breaker = None if rules.breaker is None else Breaker(rules.breaker)
+        if self.breaker is not None:
+            self.breaker.on_change = self._tell
+        self._bulkhead_rule = rules.bulkhead
         self.bulkhead = None if rules.bulkhead is None else _bulkhead(component, rules.bulkhead)
         self.calls = self.attempts = self.retries = self.retries_refused = self.shed = self.refused = self.in_flight = 0
+
+    def move(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Go on in another loop, as the one before has ended, and with it whatever waited or was under way in it."""
+        self.loop = loop
+        self.in_flight = 0
+        if self._bulkhead_rule is not None:
+            self.bulkhead = _bulkhead(self.component, self._bulkhead_rule)
 
     def called(self, now: float) -> None:
         """Count a call, before its first attempt."""
@@ -89,39 +122,32 @@ class Protection:
         self.retries += 1
         return True
 
-    async def enter(self, now: Callable[[], float], deadline: float | None, priority: int) -> "Entry":
-        """Wait until the component may be asked.
-
-        Raises BreakerOpenError, or ComponentError (resource_exhausted) when there is no place, or not in time.
-        """
+    async def enter(self, now: Callable[[], float], deadline: float | None, op: CallOp) -> "Entry":
+        """Wait until the component may be asked; raises BreakerOpenError or ShedError when it may not be."""
         breaker, slot, permit = self.breaker, None, None
         if breaker is not None and breaker.state is not BreakerState.CLOSED and breaker.retry_at(now()) > now():
             raise self._refused(breaker, now())
         if self.bulkhead is not None:
             try:
-                slot = await self.bulkhead.enter(now, deadline, priority)
-            except ComponentError:
+                slot = await self.bulkhead.enter(now, deadline, op.priority)
+            except ShedError:
                 self.shed += 1
                 raise
-        began = now()
         if breaker is not None:
-            permit = breaker.permit(began, deadline)
+            permit = breaker.permit(now(), op.timeout_s)
             if permit is None:
                 if slot is not None:
-                    slot.leave(began, 0.0, failed=True)
-                raise self._refused(breaker, began)
-        self.attempts += 1
+                    slot.leave(now(), 0.0, failed=True)
+                raise self._refused(breaker, now())
         self.in_flight += 1
-        return Entry(self, began, slot, permit)
+        return Entry(self, slot, permit)
 
-    def waited_too_long(self) -> ComponentError:
+    def waited_too_long(self) -> ShedError:
         """The error of a call whose deadline came while it waited for a place."""
         self.shed += 1
-        return ComponentError(
+        return ShedError(
             f"component '{self.component}' had no place for this call before its deadline; call it less, give the step "
-            "a higher priority, or raise the limit of its bulkhead",
-            Code.RESOURCE_EXHAUSTED,
-            sent=False,
+            "a higher priority, or raise the limit of its bulkhead"
         )
 
     @property
@@ -138,52 +164,86 @@ class Protection:
             in_flight=self.in_flight,
             waiting=0 if bulkhead is None else bulkhead.waiting,
             limit=None if bulkhead is None else bulkhead.limit.value,
+            retries_left=self.quota.left(self.seen),
+            tally=None if self.breaker is None else self.breaker.tally(self.seen),
             state=None if self.breaker is None else self.breaker.state,
         )
 
+    def _tell(self, was: BreakerState, is_now: BreakerState, _at: float) -> None:
+        breaker = self.breaker
+        if breaker is None or is_now is not BreakerState.OPEN:
+            _log.info("the breaker of component '%s' was %s and is %s", self.component, was.value, is_now.value)
+            return
+        _log.warning("the breaker of component '%s' opened: %s", self.component, breaker.opened_for)
+
     def _refused(self, breaker: Breaker, now: float) -> BreakerOpenError:
         self.refused += 1
-        tally, wait_s = breaker.tally(now), breaker.retry_at(now) - now
+        wait_s = breaker.retry_at(now) - now
         return BreakerOpenError(
-            f"component '{self.component}' is not asked: of its last {tally.calls} calls {tally.failed} failed and "
-            f"{tally.slow} were slow, so its breaker is {breaker.state.value}; it is tried again in {wait_s:.3g} s",
+            f"component '{self.component}' is not asked: {breaker.opened_for}, so its breaker is "
+            f"{breaker.state.value.replace('_', ' ')}; it is tried again in {wait_s:.3g} s",
             retry_after_s=wait_s,
         )
 
 
 class Entry:
-    """One attempt under way at the component. It is left once, however it ends."""
+    """Leave for one attempt. What the component itself did is told by `begin` and `end`, around the asking alone: what
+    comes of its answer afterwards, as when a write in doubt is settled, says nothing of it."""
 
-    __slots__ = ("_permit", "_protection", "_slot", "began")
+    __slots__ = ("_began", "_ended", "_error", "_permit", "_protection", "_slot")
 
-    def __init__(self, protection: Protection, began: float, slot: Slot | None, permit: Permit | None) -> None:
+    def __init__(self, protection: Protection, slot: Slot | None, permit: Permit | None) -> None:
         self._protection: Protection | None = protection
-        self.began = began
-        """When the component was asked, event-loop time: what came before was waiting."""
         self._slot = slot
         self._permit = permit
+        self._began: float | None = None
+        self._ended: float | None = None
+        self._error: BaseException | None = None
 
-    def leave(self, now: float, error: BaseException | None) -> None:
-        """Tell how the attempt ended: with an answer, with an error, or given up by who made it."""
+    @property
+    def holds_place(self) -> bool:
+        """Whether it holds a place in a bulkhead."""
+        return self._slot is not None
+
+    def begin(self, now: float) -> None:
+        """The component is asked."""
+        self._began = now
+        if self._protection is not None:
+            self._protection.attempts += 1
+
+    def end(self, now: float, error: BaseException | None) -> None:
+        """It answered, or raised."""
+        self._ended = now
+        self._error = error
+
+    def leave(self, now: float, raised: BaseException | None) -> None:
+        """The attempt is over; only the first time counts. An answer that broke its contract is a failure."""
         protection, self._protection = self._protection, None
         if protection is None:
             return
-        took_s = max(0.0, now - self.began)
-        is_failure = is_components_fault(error)
-        if self._slot is not None:
-            self._slot.leave(now, took_s, failed=error is not None)
-        if self._permit is not None:
-            if error is None or isinstance(error, StrettoError):
-                self._permit.done(now, is_failure, took_s)
-            else:
-                self._permit.drop(now)
         protection.in_flight -= 1
+        began, ended = self._began, self._ended
+        error = raised if isinstance(raised, ContractError) else self._error
+        took_s = 0.0 if began is None else max(0.0, (now if ended is None else ended) - began)
+        if self._slot is not None:
+            self._slot.leave(now, took_s, failed=ended is None or error is not None)
+        if self._permit is not None:
+            if ended is None or not says_something(error):
+                self._permit.drop(now)
+            else:
+                self._permit.done(now, is_components_fault(error), took_s)
+
+
+def says_something(error: BaseException | None) -> bool:
+    """Whether a call that ended so is one by which a component can be judged: not when it was stopped from outside, or
+    when what it called in turn was refused."""
+    return error is None or (isinstance(error, ComponentError) and not isinstance(error, BreakerOpenError | ShedError))
 
 
 def is_components_fault(error: BaseException | None) -> bool:
-    """Whether an attempt that ended so says that the component is failing."""
+    """Whether a call that ended so says that the component is failing."""
     return isinstance(error, ContractError) or (
-        isinstance(error, ComponentError) and error.sent and error.rpc_code in COMPONENTS_FAULT
+        isinstance(error, ComponentError) and error.rpc_code in COMPONENTS_FAULT
     )
 
 
@@ -193,25 +253,61 @@ def _bulkhead(component: str, rule: BulkheadRule) -> Bulkhead:
 
 
 class Protections:
-    """Of all components that one engine reaches: what was learnt of one by a run holds for the next."""
+    """Of all components that a workflow and those made from it reach: what one run learns of one holds for the next.
+
+    Each event loop that lives has its own, since what waits in one can only be woken in it; one that begins after the
+    last has ended goes on with what that one learnt.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[str, Protection] = {}
+        self._known: dict[_Key, list[Protection]] = {}
+        self._lock = threading.Lock()
+        self._last: tuple[Plan, asyncio.AbstractEventLoop, dict[str, Protection]] | None = None
 
-    def of(self, rules: Mapping[str, ProtectionRules]) -> dict[str, Protection]:
-        """Those of a plan, by component; made when they are first asked for."""
-        return {name: self._get(name, each) for name, each in rules.items()} if rules else _NONE
+    def of(self, plan: Plan) -> dict[str, Protection]:
+        """Those of a plan's components, by name, in the running event loop; made when they are first asked for."""
+        if not plan.protections:
+            return _NONE
+        loop = asyncio.get_running_loop()
+        last = self._last
+        if last is not None and last[0] is plan and last[1] is loop:
+            found = last[2]
+        else:
+            with self._lock:
+                found = {
+                    name: self._get((name, plan.components[name].card.digest, rules), loop)
+                    for name, rules in plan.protections.items()
+                }
+            self._last = plan, loop, found
+        for protection in found.values():
+            protection.seen = loop.time()
+        return found
 
     @property
     def stats(self) -> dict[str, ProtectionStats]:
-        """By component."""
-        return {name: protection.stats for name, protection in self._known.items()}
+        """By component, of all event loops together; limit and state are those of the loop that came last."""
+        found: dict[str, ProtectionStats] = {}
+        for (name, _, _), protections in list(self._known.items()):
+            for protection in protections:
+                found[name] = protection.stats.added_to(found.get(name))
+        return found
 
-    def _get(self, name: str, rules: ProtectionRules) -> Protection:
-        known = self._known.get(name)
-        if known is None or (known.rules is not rules and known.rules != rules):
-            known = self._known[name] = Protection(name, rules)
-        return known
+    def _get(self, key: "_Key", loop: asyncio.AbstractEventLoop) -> Protection:
+        known = self._known.setdefault(key, [])
+        for protection in known:
+            if protection.loop is loop:
+                return protection
+        for protection in known:
+            if protection.loop.is_closed() and protection.seen <= loop.time():  # else it is another clock
+                protection.move(loop)
+                return protection
+        name, _, rules = key
+        known[:] = [protection for protection in known if not protection.loop.is_closed()]
+        known.append(Protection(name, rules, loop))
+        return known[-1]
 
+
+_Key: TypeAlias = tuple[str, Digest, ProtectionRules]
+"""Name and digest of a component, and what protects it."""
 
 _NONE: Final[dict[str, Protection]] = {}

@@ -11,7 +11,7 @@ from stretto.plan.fields import Reader, compile_mapping
 from stretto.plan.finding import Finder
 from stretto.plan.model import NO_RETRY, CallOp, Fallback, Retry
 from stretto.plan.names import Names
-from stretto.plan.protection import Protections
+from stretto.plan.protection import Declarations
 from stretto.plan.valuetype import ValueType, from_schema, mismatch
 from stretto.spec.model import FallbackSpec, RetrySpec, StepSpec
 from stretto.spec.source import Located
@@ -27,7 +27,7 @@ class Calls:
     def __init__(self, reader: Reader, finder: Finder) -> None:
         self.components: dict[str, Component] = {}
         """By the name that the record uses."""
-        self.protections = Protections(reader.report)
+        self.protections = Declarations(reader.report)
         self._reader = reader
         self._finder = finder
 

@@ -58,9 +58,9 @@ NO_RETRY: Final[RetryRule] = Retry(max_attempts=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtectionRules:
-    """What protects one component from all runs of a process, and them from it."""
+    """What protects one component from all runs of a workflow, and them from it; None where nothing was declared."""
 
-    quota: QuotaRule = QuotaRule()  # noqa: RUF009  # frozen
+    quota: QuotaRule | None = None
     breaker: BreakerRule | None = None
     bulkhead: BulkheadRule | None = None
 

@@ -1,72 +1,62 @@
 """What protects each component: declared at steps, and one for all steps that call it."""
 
-from typing import TypeVar
-
-import msgspec
+from dataclasses import replace
+from typing import Any, Final
 
 from stretto.plan.codes import PlanCode
 from stretto.plan.model import ProtectionRules
 from stretto.spec.model import StepSpec
 from stretto.spec.report import Report
-from stretto.spec.source import Located
+from stretto.spec.source import Located, Span
 from stretto.types.card import Card
 
-R = TypeVar("R")
+_KEYS: Final = ("quota", "breaker", "bulkhead")
 
 
-class Protections:
-    """Collects what protects the components of one workflow, and of those inside it."""
+class Declarations:
+    """Collects what the steps of one workflow, and of those inside it, declare of their components."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._declared: dict[tuple[str, str], Located[object]] = {}
-        """By component and key, where it was declared first."""
-        self._rules: dict[str, ProtectionRules] = {}
+        self._homes: dict[tuple[str, str], str] = {}
+        """By component and key, where it was declared first, in words."""
+        self.found: dict[str, ProtectionRules] = {}
+        """By component."""
 
     def declare(self, card: Card, step: StepSpec) -> None:
         """Add what a step declares; reports what contradicts another step."""
-        component, spec = card.name, step.resilience
+        spec = step.resilience
         retry, bulkhead = spec.retry, spec.bulkhead
         if retry is None and spec.breaker is None and bulkhead is None:
             return
-        if bulkhead is not None:  # the priority is the step's own
-            bulkhead = Located(msgspec.structs.replace(bulkhead.value, priority=0), bulkhead.span)
-        known = self._rules.get(component, ProtectionRules())
-        quota = self._of(component, "quota", None if retry is None else retry.quota)
-        self._rules[component] = ProtectionRules(
-            quota=known.quota if quota is None else quota,
-            breaker=self._of(component, "breaker", spec.breaker) or known.breaker,
-            bulkhead=self._of(component, "bulkhead", bulkhead) or known.bulkhead,
-        )
+        self.found.setdefault(card.name, ProtectionRules())
+        if retry is not None and retry.quota is not None:
+            self._add(card.name, "quota", retry.quota.value, retry.quota.span)
+        if spec.breaker is not None:
+            self._add(card.name, "breaker", spec.breaker.value, spec.breaker.span)
+        if bulkhead is not None and bulkhead.value.rule is not None:
+            self._add(card.name, "bulkhead", bulkhead.value.rule, bulkhead.span)
 
     def take_inner(self, workflow: Located[str], inner: dict[str, ProtectionRules]) -> None:
-        """Add those of a workflow inside; where both protect a component, they must do it alike."""
-        for name, rules in inner.items():
-            if self._rules.setdefault(name, rules) != rules:
-                self._report.add(
-                    workflow.span.problem(
-                        PlanCode.PROTECTION,
-                        f"component '{name}' is protected otherwise in '{workflow.value}' than here",
-                        expected="the same breaker, bulkhead and quota: a component has one of each",
-                    )
-                )
+        """Add those of a workflow inside; where both declare one, they must declare it alike."""
+        for component, rules in inner.items():
+            self.found.setdefault(component, ProtectionRules())
+            for key in _KEYS:
+                rule = getattr(rules, key)
+                if rule is not None:
+                    self._add(component, key, rule, workflow.span, f"in '{workflow.value}'")
 
-    @property
-    def found(self) -> dict[str, ProtectionRules]:
-        """The rules by component."""
-        return dict(self._rules)
-
-    def _of(self, component: str, key: str, given: Located[R] | None) -> R | None:
-        if given is None:
-            return None
-        first = self._declared.setdefault((component, key), given)
-        if first.value != given.value:
-            self._report.add(
-                given.span.problem(
-                    PlanCode.PROTECTION,
-                    f"component '{component}' has another `{key}` at line {first.span.mark.line} already",
-                    expected=f"one `{key}` for all steps that call it",
-                    suggestion="say it at one of them",
-                )
+    def _add(self, component: str, key: str, rule: Any, span: Span, where: str = "") -> None:
+        known = self.found[component]
+        first = self._homes.setdefault((component, key), where or f"at line {span.mark.line}")
+        if getattr(known, key) in (None, rule):
+            self.found[component] = replace(known, **{key: rule})
+            return
+        self._report.add(
+            span.problem(
+                PlanCode.PROTECTION,
+                f"component '{component}' has another `{key}` {first} already",
+                expected=f"one `{key}` for all steps that call it",
+                suggestion="say it at one of them",
             )
-        return given.value
+        )

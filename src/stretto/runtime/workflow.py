@@ -13,7 +13,7 @@ import msgspec
 from stretto.engine.admission import Admitted
 from stretto.engine.engine import Engine
 from stretto.engine.history import History, hold_to_manifest
-from stretto.engine.protection import ProtectionStats
+from stretto.engine.protection import Protections, ProtectionStats
 from stretto.engine.request import RunRequest, hold_to_baggage, request_of
 from stretto.engine.substitutes import encoded_answer
 from stretto.plan.model import Plan
@@ -43,10 +43,12 @@ Compiler = Callable[[ComponentCatalog], Plan]
 
 
 class Kin:
-    """What a workflow has in common with those made from it: what is open, and who blocks in which event loop."""
+    """What a workflow has in common with those made from it: what is open, what protects components, and who blocks in
+    which event loop."""
 
     def __init__(self) -> None:
         self.shared = Shared()
+        self.protections = Protections()
         self._loops: WeakKeyDictionary[Opening, OwnLoop] = WeakKeyDictionary()
         self._joining = threading.Lock()
 
@@ -79,11 +81,12 @@ class Workflow:
 
     @property
     def protections(self) -> dict[str, ProtectionStats]:
-        """What became of the calls of each protected component in this process, over all runs of this workflow.
+        """What became of the calls of each protected component: of all runs of this workflow and of those made from it,
+        in this process.
 
         Empty before the first run. Its `amplification` is attempts for each call: 1 when nothing is tried again.
         """
-        return {} if self._engine is None else self._engine.protections.stats
+        return self._kin.protections.stats
 
     def component(self, name: str) -> Component:
         """A component of this workflow, or of one inside it; UsageError names those there are."""
@@ -264,7 +267,8 @@ class Workflow:
         if self._opening.open_in is not asyncio.get_running_loop():  # in every run's way: no more than this
             await self._opening.open()
         if self._engine is None:
-            self._engine = Engine(self.store, input_key=await asyncio.to_thread(lambda: self.store.input_key))
+            input_key = await asyncio.to_thread(lambda: self.store.input_key)
+            self._engine = Engine(self.store, input_key=input_key, protections=self._kin.protections)
         return self._engine
 
     async def aclose(self) -> None:

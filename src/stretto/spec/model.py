@@ -88,6 +88,15 @@ class RetrySpec(msgspec.Struct, frozen=True, kw_only=True):
     """Of the component, for all its steps; None leaves the default."""
 
 
+class BulkheadSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A component's bulkhead, and who goes first in it."""
+
+    rule: BulkheadRule | None
+    """Of the component; None where a step says only its priority."""
+    priority: int = 0
+    """Of the step."""
+
+
 class FallbackSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What answers when a step failed: exactly one of the two is set."""
 
@@ -103,8 +112,7 @@ class ResilienceSpec(msgspec.Struct, frozen=True, kw_only=True):
     retry: RetrySpec | None = None
     breaker: Located[BreakerRule] | None = None
     """Of the component, for all its steps."""
-    bulkhead: Located[BulkheadRule] | None = None
-    """The same, but for `priority`, which is the step's."""
+    bulkhead: Located[BulkheadSpec] | None = None
     fallback: FallbackSpec | None = None
 
 

@@ -7,13 +7,14 @@ import msgspec
 
 from stretto.spec.codes import SpecCode
 from stretto.spec.durations import render
+from stretto.spec.model import BulkheadSpec
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.shapes import Duration, Number, Whole
 from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
 
 R = TypeVar("R", bound=msgspec.Struct)
 
-WINDOW: Final = Duration(minimum=timedelta(seconds=1), maximum=timedelta(hours=1))
+SPAN: Final = Duration(minimum=timedelta(seconds=1), maximum=timedelta(hours=1))
 """How far back what happened may count."""
 
 # its quota
@@ -32,12 +33,12 @@ FLOOR: Final = Key(
     example="floor: 10",
 )
 QUOTA_WINDOW: Final = Key(
-    "window", WINDOW, means="how long a call allows for retries", example="window: 60s", also=("ttl",)
+    "window", SPAN, means="how long a call allows for retries", example="window: 60s", also=("ttl",)
 )
 
 QUOTA: Final = Record(
     "quota",
-    means="how much a component's retries may add to its load, over all runs of the process",
+    means="how much a component's retries may add to its load, over all runs",
     keys=(RATIO, FLOOR, QUOTA_WINDOW),
     build=lambda fields: _filled(
         QuotaRule(),
@@ -71,10 +72,13 @@ SLOW_AFTER: Final = Key(
     also=("slow_call", "slow"),
 )
 BREAKER_WINDOW: Final = Key(
-    "window", WINDOW, means="how old a call may be to count", example="window: 60s", also=("interval",)
+    "window", SPAN, means="how old a call may be to count", example="window: 60s", also=("interval",)
 )
 WINDOW_CALLS: Final = Key(
-    "window_calls", Whole(minimum=1), means="how many of the last calls count", example="window_calls: 50"
+    "window_calls",
+    Whole(minimum=1, maximum=10_000),
+    means="how many of the last calls count",
+    example="window_calls: 50",
 )
 MIN_CALLS: Final = Key(
     "min_calls",
@@ -95,13 +99,13 @@ MAX_OPEN: Final = Key(
 )
 PROBES: Final = Key(
     "probes",
-    Whole(minimum=1),
+    Whole(minimum=1, maximum=100),
     means="calls that are let through to see whether it recovered; all must succeed",
     example="probes: 2",
     also=("half_open_calls", "permitted"),
 )
 LEASE: Final = Key(
-    "lease", WINDOW, means="how long a probe may stay silent before another takes its place", example="lease: 30s"
+    "lease", SPAN, means="how long a probe may stay silent before another takes its place", example="lease: 30s"
 )
 
 
@@ -171,32 +175,32 @@ QUEUE: Final = Key(
 )
 PRIORITY: Final = Key(
     "priority",
-    Whole(minimum=-100),
+    Whole(minimum=-100, maximum=100),
     means="whose call goes first when others wait: the step with the higher number",
     example="priority: 1",
 )
 
 
-def _bulkhead(fields: Fields) -> BulkheadRule:
+def _bulkhead(fields: Fields) -> BulkheadSpec:
     rule = _filled(
         BulkheadRule(),
         limit=fields.get(LIMIT),
         min_limit=fields.get(MIN_LIMIT),
         max_limit=fields.get(MAX_LIMIT),
         queue=fields.get(QUEUE),
-        priority=fields.get(PRIORITY),
     )
     for key in (MIN_LIMIT, MAX_LIMIT):
         if key in fields and LIMIT in fields:
             message = f"`{key.name}` bounds an adaptive limit, and `limit` fixes it"
             fields.problem(key, SpecCode.CONFLICT, message, expected="`limit`, or `min_limit` and `max_limit`")
     _hold_in_order(fields, (MIN_LIMIT, rule.min_limit), (MAX_LIMIT, rule.max_limit), "the limit could have no value")
-    return rule
+    is_only_priority = set(fields.node.entries) == {PRIORITY.name}
+    return BulkheadSpec(rule=None if is_only_priority else rule, priority=fields.get(PRIORITY) or 0)
 
 
 BULKHEAD: Final = Record(
     "bulkhead",
-    means="how many calls to a component there may be at once, over all runs of the process",
+    means="how many calls to a component there may be at once, over all runs",
     keys=(LIMIT, MIN_LIMIT, MAX_LIMIT, QUEUE, PRIORITY),
     build=_bulkhead,
     rules={"allOf": [{"not": {"required": ["limit", bound]}} for bound in ("min_limit", "max_limit")]},

@@ -92,22 +92,26 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Whole(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole number of at least `minimum`."""
+    """A whole number of at least `minimum`, and at most `maximum` where that is given."""
 
     minimum: int
+    maximum: int | None = None
 
     def read(self, node: Node, name: str, report: Report) -> int | None:
         expected = f"a whole number, {self.minimum} or more"
+        if self.maximum is not None:
+            expected = f"a whole number from {self.minimum} to {self.maximum}"
         if not isinstance(node, ScalarNode) or not isinstance(node.value, int) or isinstance(node.value, bool):
             report.add(wrong_type(node, name, expected, _unquoted(node, name)))
             return None
-        if node.value < self.minimum:
+        if node.value < self.minimum or (self.maximum is not None and node.value > self.maximum):
             report.add(wrong_value(node, name, expected))
             return None
         return node.value
 
     def schema(self, _defs: JsonObject) -> JsonObject:
-        return {"type": "integer", "minimum": self.minimum}
+        schema: JsonObject = {"type": "integer", "minimum": self.minimum}
+        return schema if self.maximum is None else {**schema, "maximum": self.maximum}
 
 
 class Number(msgspec.Struct, frozen=True, kw_only=True):

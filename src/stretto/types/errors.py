@@ -10,6 +10,7 @@
     ├── ComponentError           a component did not answer as its card says; has a google.rpc code
     │   ├── ContractError        its request or response broke a schema; carries every Violation
     │   ├── BreakerOpenError     it was failing, and was not asked
+    │   ├── ShedError            it was full, and was not asked
     │   └── InDoubtError         a write was sent and nobody knows whether it happened
     ├── BudgetError              the run may not spend what the call needs
     ├── ReplayError              a recorded run cannot stand for what was asked
@@ -265,6 +266,15 @@ class BreakerOpenError(ComponentError):
 
     def __init__(self, message: str, *, retry_after_s: float) -> None:
         super().__init__(message, Code.UNAVAILABLE, retry_after_s=retry_after_s, retryable=False, sent=False)
+
+
+class ShedError(ComponentError):
+    """There was no place for the call, or not in time; the component was not asked. Later there may be one."""
+
+    code = "component.shed"
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message, Code.RESOURCE_EXHAUSTED, retry_after_s=retry_after_s, sent=False)
 
 
 class InDoubtError(ComponentError):

@@ -79,5 +79,3 @@ class BulkheadRule(msgspec.Struct, frozen=True, kw_only=True):
     """Calls at once that an adaptive limit never goes beyond, min_limit or more. Default 200, as Netflix's."""
     queue: int = 100
     """Calls that wait at most, 0 or more; the next is refused. Default 100, as resilience4j's thread pool."""
-    priority: int = 0
-    """Of the step's calls in the queue: a greater one goes first, in [-100, 100]. Default 0, that of every step."""

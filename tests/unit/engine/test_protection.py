@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from stretto.record.model import Run
 from stretto.testing import run_virtual
 from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import Code, ComponentError, ContractError
-from stretto.types.messages import Request
+from stretto.types.messages import Request, Response
 from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
 from tests.unit.engine.plans import Ledger, Probe, S, call, deadline, failing, linear, plan, returning, sleeping
 
@@ -30,7 +31,7 @@ class Shop:
     def __init__(self, op: CallOp, **budget: Any) -> None:
         self.ledger = Ledger()
         self.engine = Engine(self.ledger)
-        self._plan = plan(linear(op), **budget)
+        self._plan = plan(linear(op), components={"api": op.component}, **budget)
 
     @property
     def stats(self) -> ProtectionStats:
@@ -125,6 +126,8 @@ class TestBreaker:
             (ComponentError("not yours", Code.PERMISSION_DENIED), False),
             (ComponentError("deadlock", Code.ABORTED), False),
             (ComponentError("gone", Code.UNAVAILABLE), True),
+            (ComponentError("cannot be reached", Code.UNAVAILABLE, sent=False), True),
+            (asyncio.CancelledError(), True),
             (ComponentError("too many", Code.RESOURCE_EXHAUSTED), True),
             (ContractError("no object"), True),
             (ValueError("a bug"), True),
@@ -177,6 +180,62 @@ class TestBreaker:
         assert [run.reason for run in runs] == [Reason.CONGESTION] * 4 + [Reason.BREAKER] * 2
         assert at.ledger.events.count(("intent", "api")) == 4
 
+    def test_writes_that_hang_open_it_though_each_is_in_doubt_and_a_probe_that_hangs_does_not_close_it(self) -> None:
+        pay = sleeping("api", 100.0, effects={"*": Effect.WRITE})
+        rules = dataclasses.replace(self.RULES, breaker=BreakerRule(min_calls=4, open_s=5.0, probes=1))
+        at = Shop(call(pay, S, timeout_s=1.0), protections={"api": rules}, durability=Durability.STEP)
+        runs = virtually(lambda: at.run_many(12, apart_s=1.1))
+        parked = [run.status is RunStatus.PARKED for run in runs]
+        assert parked == [True] * 4 + [False] * 5 + [True] + [False] * 2
+        assert "'api' is not asked: its last call failed" in str(runs[-1].error)
+        assert at.stats.state == "open"
+
+    def test_a_probe_that_was_never_made_proves_nothing(self) -> None:
+        probe = failing("api", *[DOWN] * 4, {"text": "here"})
+        at = shop(probe, self.RULES, budget=deadline(99.0, tokens=10), estimate_tokens=0)
+        poor = plan(
+            linear(call(probe, S, estimate_tokens=100)),
+            components={"api": probe},
+            protections={"api": self.RULES},
+            budget=deadline(99.0, tokens=10),
+        )
+
+        async def main() -> Run:
+            await at.run_many(4)
+            await asyncio.sleep(11.0)
+            return await at.engine.run(poor, RunRequest(input={}))
+
+        assert virtually(main).reason is Reason.BUDGET
+        assert (at.stats.attempts, at.stats.state) == (4, "half_open")
+
+    def test_a_write_in_doubt_is_settled_also_while_the_breaker_is_open(self) -> None:
+        asked: list[int] = []
+
+        class Pays(Probe):
+            async def confirm(self, _request: Request) -> Response | None:
+                asked.append(1)
+                return Response(output={"paid": True})
+
+        async def hang(_request: Request) -> object:
+            await asyncio.sleep(100.0)
+            return {}
+
+        pay = Pays("api", hang, effects={"*": Effect.WRITE}, confirms=True)
+        at = Shop(call(pay, S, timeout_s=1.0), protections={"api": self.RULES}, durability=Durability.STEP)
+        runs = virtually(lambda: at.run_many(4))
+        assert ({run.status for run in runs}, len(asked)) == ({RunStatus.OK}, 4)
+        assert at.stats.state == "open"
+
+    def test_the_reason_it_gives_is_that_for_which_it_opened_however_long_ago(self) -> None:
+        rules = ProtectionRules(breaker=BreakerRule(min_calls=4, open_s=100.0, window_s=5.0))
+        at = shop(failing("api", DOWN), rules)
+        (*_, last) = virtually(lambda: at.run_many(10, apart_s=2.0))
+        assert "of its last 4 calls 4 failed" not in str(last.steps[0].error)
+        rules = ProtectionRules(breaker=BreakerRule(min_calls=2, open_s=100.0, window_s=5.0))
+        at = shop(failing("api", DOWN), rules)
+        (*_, last) = virtually(lambda: at.run_many(10, apart_s=2.0))
+        assert "of its last 2 calls 2 failed" in str(last.steps[0].error)
+
 
 class TestBulkhead:
     def test_no_more_than_its_limit_are_asked_at_once_and_waiting_is_told_from_working(self) -> None:
@@ -206,7 +265,10 @@ class TestBulkhead:
         probe = sleeping("api", 10.0)
         rules = {"api": ProtectionRules(bulkhead=BulkheadRule(limit=1))}
         engine = Engine(Ledger())
-        patient, hasty = (plan(linear(call(probe, S, timeout_s=each)), protections=rules) for each in (20.0, 4.0))
+        patient, hasty = (
+            plan(linear(call(probe, S, timeout_s=each)), components={"api": probe}, protections=rules)
+            for each in (20.0, 4.0)
+        )
 
         async def main() -> list[Run]:
             begun = [asyncio.ensure_future(engine.run(each, RunRequest(input={}))) for each in (patient, hasty)]
@@ -227,6 +289,32 @@ class TestBulkhead:
         runs = virtually(lambda: at.run_many(2))
         assert [run.duration_ms for run in runs] == [5000.0, 0.0]
 
+    def test_a_run_whose_time_is_spent_in_the_queue_has_expired_of_congestion(self) -> None:
+        probe = sleeping("api", 10.0)
+        rules = {"api": ProtectionRules(bulkhead=BulkheadRule(limit=1))}
+        engine = Engine(Ledger())
+        patient, hasty = (
+            plan(linear(call(probe, S)), components={"api": probe}, protections=rules, budget=deadline(each))
+            for each in (20.0, 4.0)
+        )
+
+        async def main() -> list[Run]:
+            begun = [asyncio.ensure_future(engine.run(each, RunRequest(input={}))) for each in (patient, hasty)]
+            return list(await asyncio.gather(*begun))
+
+        _, run = virtually(main)
+        assert (run.status, run.reason) == (RunStatus.EXPIRED, Reason.CONGESTION)
+
+    def test_what_was_shed_may_be_tried_again_without_the_quota(self) -> None:
+        at = shop(
+            sleeping("api", 1.0),
+            ProtectionRules(bulkhead=BulkheadRule(limit=1, queue=0), quota=QuotaRule(ratio=0.0, floor=0)),
+            retry=Retry(9, base_s=4.0),
+        )
+        runs = virtually(lambda: at.run_many(3))
+        assert {run.status for run in runs} == {RunStatus.OK}
+        assert (at.stats.retries, at.stats.retries_refused) == (0, 0)
+
     def test_a_cancelled_run_leaves_the_queue(self) -> None:
         at = shop(sleeping("api", 1.0), ProtectionRules(bulkhead=BulkheadRule(limit=1)))
 
@@ -244,13 +332,77 @@ class TestBulkhead:
         probe = sleeping("api", 1.0)
         rules = {"api": ProtectionRules(bulkhead=BulkheadRule(limit=1))}
         engine = Engine(Ledger())
-        low, high = (plan(linear(call(probe, S, priority=rank)), protections=rules) for rank in (0, 5))
+        low, high = (
+            plan(linear(call(probe, S, priority=rank)), components={"api": probe}, protections=rules) for rank in (0, 5)
+        )
 
         async def main() -> list[float]:
             begun = [asyncio.ensure_future(engine.run(each, RunRequest(input={}))) for each in (low, low, high)]
             return [run.duration_ms for run in await asyncio.gather(*begun)]
 
         assert virtually(main) == [1000.0, 3000.0, 2000.0]
+
+
+class TestInside:
+    """Components that call others."""
+
+    RULES = ProtectionRules(bulkhead=BulkheadRule(limit=1, queue=0), breaker=BreakerRule(min_calls=4))
+
+    def test_a_call_that_would_wait_for_its_own_place_is_refused(self) -> None:
+        async def again(request: Request) -> object:
+            assert request.call.caller is not None
+            return await request.call.caller.call("api", {}) if "/" not in request.call.path else {}
+
+        op = call(Probe("api", again), S, calls_others=True)
+        at = Shop(op, protections={"api": self.RULES}, nested={"api": op})
+        run = virtually(at.run)
+        assert run.error is not None
+        assert "component 'api' would wait for itself" in run.error.message
+        assert (at.stats.in_flight, at.stats.waiting) == (0, 0)
+
+    def test_what_is_refused_inside_says_nothing_of_the_component_around_it(self) -> None:
+        inner = call(sleeping("api", 10.0), S)
+
+        async def around(request: Request) -> object:
+            assert request.call.caller is not None
+            return await request.call.caller.call("api", {})
+
+        outer = call(Probe("outer", around), S, calls_others=True)
+        rules = {"api": self.RULES, "outer": ProtectionRules(breaker=BreakerRule(min_calls=4))}
+        components = {"api": inner.component, "outer": outer.component}
+        engine = Engine(Ledger())
+        whole = plan(linear(outer), components=components, protections=rules, nested={"api": inner})
+
+        async def main() -> list[Run]:
+            return list(await asyncio.gather(*(engine.run(whole, RunRequest(input={})) for _ in range(8))))
+
+        runs = virtually(main)
+        assert [run.reason for run in runs] == [None] + [Reason.CONGESTION] * 7
+        assert engine.protections.stats["outer"].state == "closed"
+        assert engine.protections.stats["api"].shed == 7
+
+
+class TestLoops:
+    RULES = ProtectionRules(bulkhead=BulkheadRule(limit=1), breaker=BreakerRule(min_calls=4, open_s=50.0))
+
+    def test_a_loop_that_begins_after_the_last_has_ended_goes_on_with_what_that_learnt(self) -> None:
+        at = shop(failing("api", DOWN), self.RULES)
+        for _ in range(4):
+            asyncio.run(at.run())
+        assert asyncio.run(at.run()).reason is Reason.BREAKER
+        assert (at.stats.calls, at.stats.attempts) == (5, 4)
+
+    def test_a_clock_that_begins_anew_has_learnt_nothing(self) -> None:
+        at = shop(failing("api", DOWN), self.RULES)
+        virtually(lambda: at.run_many(9, apart_s=1.0))
+        assert virtually(at.run).reason is Reason.ERROR
+
+    def test_loops_beside_each_other_wake_nobody_in_another(self) -> None:
+        at = shop(sleeping("api", 0.02), self.RULES)
+        with ThreadPoolExecutor() as threads:
+            made = list(threads.map(lambda _: asyncio.run(at.run_many(5)), range(4)))
+        assert {run.status for runs in made for run in runs} == {RunStatus.OK}
+        assert (at.stats.calls, at.stats.in_flight, at.stats.waiting) == (20, 0, 0)
 
 
 def test_a_component_without_protection_has_none() -> None:

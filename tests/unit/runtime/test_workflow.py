@@ -586,6 +586,40 @@ class TestWithComponent:
             workflow_of(ONE, doubling()).with_component(component(work))
 
 
+class TestProtections:
+    LIMITED = ONE.replace("input.n}}", "input.n}, resilience: {bulkhead: {limit: 1}}}")
+
+    @staticmethod
+    def counting() -> tuple[Any, list[int]]:
+        """A component that notes how many calls of it are under way."""
+        under_way, seen = 0, [0]
+
+        @stretto.component("work", effects="pure")
+        async def work(n: int) -> dict[str, int]:
+            nonlocal under_way
+            under_way += 1
+            seen.append(under_way)
+            await asyncio.sleep(0.001)
+            under_way -= 1
+            return {"n": n}
+
+        return work, seen
+
+    async def test_the_first_runs_share_them_too(self, workflow_of: WorkflowOf) -> None:
+        work, seen = self.counting()
+        workflow = workflow_of(self.LIMITED, work)
+        assert workflow.protections == {}
+        await asyncio.gather(*(workflow.run({"n": n}) for n in range(9)))
+        assert (max(seen), workflow.protections["work"].calls) == (1, 9)
+
+    async def test_workflows_made_from_one_share_them(self, workflow_of: WorkflowOf) -> None:
+        work, seen = self.counting()
+        workflow = workflow_of(self.LIMITED, work)
+        rollouts = workflow.for_rollouts()
+        await asyncio.gather(*(each.run({"n": n}) for n in range(4) for each in (workflow, rollouts)))
+        assert (max(seen), rollouts.protections["work"].calls) == (1, 8)
+
+
 class TestAfterClosing:
     async def test_a_closed_workflow_may_be_used_again(self, workflow_of: WorkflowOf) -> None:
         workflow = workflow_of(ONE, doubling())

@@ -174,7 +174,8 @@ def _both(one: ValueType, other: ValueType) -> ValueType:
     if Kind.DYN in (one.kind, other.kind):
         return replace(other if one.kind is Kind.DYN else one, constraints=constraints)
     if Kind.NULL in (one.kind, other.kind):
-        return replace(NULL, constraints=constraints)
+        is_null = all(side.kind is Kind.NULL or side.nullable for side in (one, other))
+        return replace(NULL, constraints=constraints) if is_null else _opaque(DYN)
     nullable = one.nullable and other.nullable
     if {one.kind, other.kind} == {Kind.INT, Kind.FLOAT}:
         return replace(INT, nullable=nullable, constraints=constraints)

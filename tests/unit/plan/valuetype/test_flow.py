@@ -4,7 +4,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from stretto.plan.valuetype import (
     BOOL,
@@ -216,6 +216,7 @@ def test_a_type_holds_every_value_that_its_schema_allows(document: Any, value: A
 
 
 @settings(max_examples=400, deadline=None)
+@example({"type": "null"}, {"type": "string", "allOf": [{"type": "null"}]}, None)
 @given(source=documents, target=documents, value=values)
 def test_what_is_proved_to_fit_fits(source: Any, target: Any, value: Any) -> None:
     if proves(from_schema(source), from_schema(target)) and jsonschema_rs.Draft202012Validator(source).is_valid(value):
