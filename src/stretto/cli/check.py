@@ -14,7 +14,7 @@ from stretto.cli.errors import error_document, error_text
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, WorkflowFile
-from stretto.cli.plan_lines import StepLine, effects_of, limits_of, step_lines
+from stretto.cli.plan_lines import StepLine, effects_of, limits_of, protection_of, step_lines
 from stretto.cli.rows import labelled, one_piece
 from stretto.cli.section import section
 from stretto.cli.terminal import note, notes, print_json, results, show
@@ -115,7 +115,7 @@ def _components(plan: Plan, width: int, *, verbose: bool) -> RenderableType:
     for name, component in plan.components.items():
         card = component.card
         effects = Text(effects_of(card, most=1000 if verbose else 3))
-        traits = one_piece(", ".join(_traits(card)), "dim")
+        traits = one_piece(", ".join([*_traits(card), *protection_of(plan, name)]), "dim")
         told = (Text(card.version), Text(card.kind), effects, traits, Text(card.digest[:SHORT_DIGEST_HEX], "dim"))
         rows.append((Text(name, "bold"), told))
     return labelled(rows, width)

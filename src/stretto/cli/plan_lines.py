@@ -64,6 +64,22 @@ def limits_of(plan: Plan) -> list[str]:
     return [*words, *(f"{name} ≤ {value:,}" for name, value in limits if value is not None)]
 
 
+def protection_of(plan: Plan, component: str) -> list[str]:
+    """What protects a component, in words; the quota only where it was declared."""
+    rules = plan.protections.get(component)
+    if rules is None:
+        return []
+    words = []
+    if rules.breaker is not None:
+        words.append(f"breaker at {rules.breaker.failure_rate:.0%} failures")
+    if rules.bulkhead is not None:
+        limit = rules.bulkhead.limit
+        words.append(f"{'as many as it bears' if limit is None else f'at most {limit:,}'} at once")
+    if rules.quota is not None:
+        words.append(f"retries at most {rules.quota.ratio:.0%} of its calls")
+    return words
+
+
 def seconds(value: float) -> str:
     """A time in seconds with its unit."""
     if value < 1:

@@ -42,6 +42,9 @@ from stretto.types.ids import StepPath
 from stretto.types.json import Json, JsonObject
 from stretto.types.messages import Call, Request, Response, Usage
 
+WITHHELD: Final = "retry_withheld"
+"""Evidence of a step that was not tried again, though it declares it."""
+
 ASKING_S: Final = 1e-4
 """What it takes to ask for a component's leave, at most: only what is longer was waiting."""
 
@@ -58,6 +61,7 @@ class StepCall:
         "_entry",
         "_held",
         "_is_bare",
+        "_is_withheld",
         "_lane",
         "_op",
         "_path",
@@ -84,6 +88,7 @@ class StepCall:
         self._held: frozenset[str] = frozenset()  # components in whose bulkheads the calls around this one hold a place
         self._response: Response | None = None
         self._is_bare = True
+        self._is_withheld = False  # a retry that was declared, since the quota was used up
         self._encoded = b"null"
         self._action = op.action
         self._effect = op.effect
@@ -453,7 +458,13 @@ class StepCall:
         protection = self._state.protections.get(self._op.component_name)
         if protection is None or isinstance(error, ShedError):
             return self._lane.budget.take_retry()
-        return protection.may_retry(now, self._lane.budget.take_retry)
+        if not protection.take_retry(now):
+            self._is_withheld = True
+            return False
+        if self._lane.budget.take_retry():
+            return True
+        protection.give_back_retry()
+        return False
 
     # ends
 
@@ -564,6 +575,10 @@ class StepCall:
             record.attempts = tuple(self._attempts)
         if evidence is not None:
             record.evidence = evidence
+        elif self._is_withheld:
+            record.evidence = {
+                WITHHELD: f"the quota of component '{self._name}' is used up: retries are a part of its calls"
+            }
         if self._response is not None and not self._is_bare:
             self._add_response(record, self._response)
         state.keep(record)

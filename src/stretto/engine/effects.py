@@ -1,4 +1,4 @@
-"""Writes: an intent before, a receipt after, and no guessing in between (DESIGN section 4, *Effects*).
+"""Writes: an intent before, a receipt after, and no guessing in between.
 
     intended ──the component answered, or `confirm` knew the answer──▶ received
        └─────the component refused, or `confirm` says: it did not happen──▶ refused ──another attempt──▶ intended

@@ -111,16 +111,18 @@ class Protection:
         self.calls += 1
         self.quota.deposit(now)
 
-    def may_retry(self, now: float, take: Callable[[], bool]) -> bool:
-        """Take a retry from the quota and, with `take`, from the run's budget; from none when one of them has none."""
+    def take_retry(self, now: float) -> bool:
+        """Take a retry from the quota; False when none is left."""
         if not self.quota.take(now):
             self.retries_refused += 1
             return False
-        if not take():
-            self.quota.give_back()
-            return False
         self.retries += 1
         return True
+
+    def give_back_retry(self) -> None:
+        """One that was taken is not made."""
+        self.quota.give_back()
+        self.retries -= 1
 
     async def enter(self, now: Callable[[], float], deadline: float | None, op: CallOp) -> "Entry":
         """Wait until the component may be asked; raises BreakerOpenError or ShedError when it may not be."""

@@ -1,4 +1,4 @@
-"""What the engine tells whoever keeps the record. DESIGN lists it under `types`; it stands here beside its models."""
+"""What the engine tells whoever keeps the record. It stands here, beside its models."""
 
 from typing import Protocol
 

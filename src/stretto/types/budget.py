@@ -2,7 +2,7 @@
 
 A call takes a lease of its estimate, settles what it really used on return, and the rest goes back. A lost
 response forfeits its lease. Parallel branches share the pool, so no interleaving can overspend it. The reserve
-is a pocket of time that only fallbacks may use (DESIGN section 4).
+is a pocket of time that only fallbacks may use.
 """
 
 import math

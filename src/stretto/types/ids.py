@@ -27,7 +27,7 @@ _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
 """Of HMAC over SHA-256: block size and pads (RFC 2104, section 2)."""
 
 MAX_WORKFLOW_RUN_ID_CHARS: Final = 96
-"""Longest rendered run id, so that it fits log fields and metric exemplars (DESIGN section 4)."""
+"""Longest rendered run id, so that it fits log fields and metric exemplars."""
 
 
 def new_run_id() -> RunId:

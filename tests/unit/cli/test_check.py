@@ -26,6 +26,22 @@ def test_effects_are_told_whole_where_no_step_has_a_rule(cli: Cli, folder: Path)
     assert "1  book  book  write" in cli("check", "workflow.yaml").out
 
 
+@pytest.mark.parametrize(
+    ("declared", "told_so"),
+    [
+        ("breaker: {failure_rate: 0.3}", "breaker at 30% failures"),
+        ("bulkhead: {limit: 4}", "at most 4 at once"),
+        ("bulkhead: {}", "as many as it bears at once"),
+        ("retry: {quota: {ratio: 0.1}}", "retries at most 10% of its calls"),
+    ],
+)
+def test_what_protects_a_component_is_told(cli: Cli, folder: Path, declared: str, told_so: str) -> None:
+    (folder / "workflow.yaml").write_text(
+        "steps: [{name: book, component: book, input_mapping: {plan: input.plan}, resilience: {" + declared + "}}]"
+    )
+    assert told_so in cli("check", "workflow.yaml").out
+
+
 def test_problems_go_to_stderr_with_place_and_caret(cli: Cli, folder: Path) -> None:
     (folder / "workflow.yaml").write_text(WORKFLOW.replace("input_mapping: {plan", "inputmapping: {plan"))
     told = cli("check", "workflow.yaml")

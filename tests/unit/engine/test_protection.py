@@ -70,6 +70,9 @@ class TestQuota:
         assert len(probe.requests) == at.stats.attempts <= 100 + 20 + 3
         assert (at.stats.calls, at.stats.retries) == (100, len(probe.requests) - 100)
         assert at.stats.amplification <= 1.23
+        alone = [run.steps[0] for run in runs if len(run.steps[0].attempts) == 1]
+        assert alone
+        assert all("the quota of component 'api' is used up" in str(step.evidence["retry_withheld"]) for step in alone)
         assert at.stats.retries_refused > 0
 
     def test_a_lone_run_has_all_its_retries(self) -> None:
