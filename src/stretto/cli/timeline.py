@@ -16,6 +16,7 @@ from stretto.cli.terminal import is_unicode
 from stretto.cli.words import EFFECT_STYLES, STATUS_STYLES, ms_text, status_text
 from stretto.record.model import Attempt, Run, StepRecord
 from stretto.types.enums import StepStatus
+from stretto.types.errors import BreakerOpenError, ShedError
 
 WIDEST_BAR: Final = 72
 NARROWEST_BAR: Final = 10
@@ -104,7 +105,7 @@ def legend(run: Run, console: Console) -> Text:
     parts = [f"{glyphs.work} working"]
     if any(_waits(step) for step in run.steps):
         parts.append(f"{glyphs.queue} waiting")
-    if any(each.error for step in run.steps for each in step.attempts):
+    if any(each.error and _was_made(each) for step in run.steps for each in step.attempts):
         parts.append(f"{glyphs.failed} failed attempt")
     return Text("  ".join(parts), "dim")
 
@@ -129,10 +130,17 @@ def bar(node: StepNode, total_ms: float, width: int, glyphs: Glyphs) -> Text:
             worked_ms = attempt.started_ms + attempt.queue_ms
             if attempt.queue_ms:
                 fill(attempt.started_ms, worked_ms, glyphs.queue, style)
+            if not _was_made(attempt):
+                continue
             failed = attempt.error is not None
             fill(worked_ms, worked_ms + attempt.service_ms, glyphs.failed if failed else glyphs.work,
                  "red" if failed else style)  # fmt: skip
     return Text.assemble(*(("".join(char for char, _ in same), style) for style, same in groupby(cells, _STYLE_OF)))
+
+
+def _was_made(attempt: Attempt) -> bool:
+    """Whether its component was asked: not when an open breaker or a full bulkhead refused it."""
+    return attempt.error is None or attempt.error.code not in (BreakerOpenError.code, ShedError.code)
 
 
 def _sole_attempt(record: StepRecord) -> Attempt:

@@ -9,6 +9,7 @@ from stretto.record.model import NULL, Attempt, ErrorInfo, Manifest, Run, StepRe
 from stretto.types.enums import RunStatus, StepStatus
 from stretto.types.ids import Digest, RunId, StepPath
 
+SHED = ErrorInfo(code="component.shed", message="full")
 GONE = ErrorInfo(code="component", message="gone")
 
 
@@ -42,6 +43,7 @@ def drawn(record: StepRecord, width: int = 10, total_ms: float = 100.0) -> str:
             ),
             "xx    ..##",
         ),
+        (step(started_ms=0, ended_ms=60, attempts=(Attempt(started_ms=0, queue_ms=40, error=SHED),)), "....      "),
     ],
 )
 def test_a_bar_shows_waiting_working_and_failed_attempts(record: StepRecord, line: str) -> None:
