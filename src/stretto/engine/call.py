@@ -238,6 +238,9 @@ class StepCall:
             raise self._waits_for_itself()
         try:
             entry = await self._enter(protection, request.call.deadline)
+        except BreakerOpenError:
+            began = now()  # which refuses at once
+            raise
         finally:
             waited_s = 0.0 if protection.bulkhead is None else now() - began
             self._waited_s = waited_s if waited_s > ASKING_S else 0.0
