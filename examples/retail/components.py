@@ -87,16 +87,26 @@ TERMS: Final = ("matched", "unwanted", "database", "api_success", "calls", "writ
 """Of the reward. The last two have no weight: their sums over many runs give a share of all gold writes."""
 
 
+UNKNOWN: Final = (None, "no reference was given: what a perfect agent would have done is not known")
+"""A term that rests on the gold calls, in a run without them."""
+
+
 @stretto.reward("judge", terms=TERMS, inline=True)
 def judge(calls: list[Any], context: stretto.Context) -> dict[str, float | tuple[Json, str]]:
     """Compare the server's call log with what a perfect agent would have done."""
-    made = score(calls_of(calls), gold_of(context.reference))
+    gold = gold_of(context.reference)
+    made = score(calls_of(calls), gold or ())
+    of_calls: dict[str, float | tuple[Json, str]] = {
+        "api_success": (made.api_success, f"{made.failed} of {made.calls} calls refused"),
+        "calls": float(made.calls),
+    }
+    if gold is None:
+        return {**dict.fromkeys(TERMS, UNKNOWN), **of_calls}
     return {
         "matched": (made.matched, f"{made.right} of {made.gold} gold writes made with the right arguments"),
         "unwanted": (made.unwanted, f"{made.wrong} writes or hand-overs that nobody asked for"),
         "database": (float(made.database), "ends as it should" if made.database else "does not end as it should"),
-        "api_success": (made.api_success, f"{made.failed} of {made.calls} calls refused"),
-        "calls": float(made.calls),
         "writes_right": float(made.right),
         "writes_gold": float(made.gold),
+        **of_calls,
     }

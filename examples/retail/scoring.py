@@ -69,10 +69,21 @@ def reference_of(task: Task) -> JsonObject:
     return {"actions": [{"tool": action.tool, "arguments": action.arguments} for action in decisive]}
 
 
-def gold_of(reference: Json) -> tuple[Action, ...]:
-    """Gold calls from a run's `reference`."""
-    actions: Any = reference["actions"] if isinstance(reference, dict) else []
-    return tuple(Action(tool=action["tool"], arguments=action["arguments"]) for action in actions)
+def gold_of(reference: Json) -> tuple[Action, ...] | None:
+    """Gold calls from a run's `reference`; None when it was given none, which is not to say that it asks for nothing.
+
+    Raises ValueError when the reference has another shape than that of `reference_of`.
+    """
+    if reference is None:
+        return None
+    read: Any = reference
+    try:
+        return tuple(Action(tool=action["tool"], arguments=action["arguments"]) for action in read["actions"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(
+            f"the reference is {reference!r:.100}; "
+            'expected {"actions": [{"tool": ..., "arguments": {...}}]}, with no actions when nothing is to be done'
+        ) from error
 
 
 def score(calls: Sequence[Call], gold: Sequence[Action]) -> Score:

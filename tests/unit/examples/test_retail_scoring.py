@@ -17,7 +17,13 @@ def perfect_calls(customer: Task) -> list[Call]:
 
 
 def judged(customer: Task, calls: list[Call]) -> Score:
-    return score(calls, gold_of(reference_of(customer)))
+    return score(calls, gold(customer))
+
+
+def gold(customer: Task) -> tuple[Action, ...]:
+    found = gold_of(reference_of(customer))
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize("split", Split)
@@ -88,8 +94,18 @@ def test_refused_calls_lower_the_success_of_the_api() -> None:
 
 
 def test_a_reference_holds_what_changes_something_and_nothing_else() -> None:
-    tools = [action.tool for action in gold_of(reference_of(task("0")))]
+    tools = [action.tool for action in gold(task("0"))]
     assert tools == ["exchange_delivered_order_items"]
+
+
+def test_no_reference_is_not_one_that_asks_for_nothing() -> None:
+    assert gold_of(None) is None
+    assert gold_of({"actions": []}) == ()
+
+
+@pytest.mark.parametrize("split", Split)
+def test_every_customer_has_a_reference(split: Split) -> None:
+    assert all(gold_of(reference_of(customer)) is not None for customer in tasks_of(split))
 
 
 def test_the_call_log_is_read_as_the_server_writes_it() -> None:

@@ -8,6 +8,8 @@ from scoring import reference_of
 from world import ACTIONS
 
 import stretto
+from stretto.testing.request import request_for
+from stretto.types.json import Json
 from tests.unit.examples.desk import task
 
 FILE = Path(__file__).parents[3] / "examples" / "retail" / "workflow.yaml"
@@ -22,6 +24,47 @@ def test_the_workflow_loads_and_its_planner_knows_every_action(workflow: stretto
     planner = cast("stretto.SoftmaxPolicy", workflow.component("planner"))
     assert planner.options.alternatives == ACTIONS
     workflow.close()
+
+
+WRITE = {"name": "cancel_pending_order", "arguments": {"order_id": "#W6247578", "reason": "no longer needed"}}
+LOG = [{"tau2_tool_call": WRITE, "tau2_tool_message": {"error": False}}]
+"""One write that the shop accepted."""
+
+
+async def judged(workflow: stretto.Workflow, reference: Json) -> dict[str, tuple[float | None, str]]:
+    """The terms of a conversation with that write, each with its reason."""
+    response = await workflow.component("judge")(request_for(calls=LOG, _reference=reference))
+    await workflow.aclose()
+    return {reward.name: (reward.value, reward.reason) for reward in response.rewards}
+
+
+async def test_without_a_reference_what_rests_on_it_is_unknown_and_the_rest_is_judged(
+    workflow: stretto.Workflow,
+) -> None:
+    told = await judged(workflow, None)
+    why = (None, "no reference was given: what a perfect agent would have done is not known")
+    assert {name for name, value in told.items() if value == why} == {
+        "matched", "unwanted", "database", "writes_right", "writes_gold"
+    }  # fmt: skip
+    assert told["api_success"] == (1.0, "0 of 1 calls refused")
+    assert told["calls"][0] == 1.0
+
+
+async def test_a_reference_that_asks_for_nothing_is_judged_by(workflow: stretto.Workflow) -> None:
+    told = await judged(workflow, {"actions": []})
+    assert {name: value for name, (value, _) in told.items()} == {
+        "matched": None, "unwanted": 1.0, "database": 0.0, "api_success": 1.0, "calls": 1.0, "writes_right": 0.0,
+        "writes_gold": 0.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("reference", [[], {}, "nothing", {"actions": None}, {"actions": [{"name": "end"}]}])
+async def test_a_reference_of_another_shape_leaves_all_unknown_and_is_told(
+    workflow: stretto.Workflow, reference: Json
+) -> None:
+    told = await judged(workflow, reference)
+    assert {value for value, _ in told.values()} == {None}
+    assert 'expected {"actions": [{"tool": ..., "arguments": {...}}]}' in told["matched"][1]
 
 
 @pytest.mark.slow
