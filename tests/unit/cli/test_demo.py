@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stretto.cli.demo import telling_run
+from stretto.cli.demo import commands, telling_run
 from stretto.cli.demo.document import flat
 from stretto.cli.demo.figures import Figures, fold
 from stretto.cli.demo.place import PLACES, example_folder
@@ -89,6 +89,18 @@ def test_the_run_shown_is_the_shortest_of_those_that_gained_most() -> None:
     after = [recorded("a", 1, 1.0, steps=3), recorded("b", 1, 1.0, steps=2), recorded("c", 1, 1.0), before[3]]
     shown = telling_run(study({"before": before, "after": after}), lambda task: task != "idle")
     assert shown.labels["task"] == "b"
+
+
+def test_what_to_type_next_is_quoted_and_names_the_program_that_a_shell_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stretto.cli.demo.stretto_command", lambda: ".venv/bin/stretto")
+    run, store = recorded("a", 1, 1.0).run, Path("my store/runs.db")
+    kept = "--store 'my store/runs.db'"
+    asking = """run retail/workflow.yaml --input '{"words":"it'"'"'s"}' --checkpoint planner=w"""
+    assert commands(run, "planner=w", {"words": "it's"}, Path("retail/workflow.yaml"), store) == [
+        f".venv/bin/stretto runs show a/1/1 --io {kept}",
+        f".venv/bin/stretto runs list --purpose after {kept}",
+        f".venv/bin/stretto {asking} {kept}",
+    ]
 
 
 def test_the_example_is_found_beside_the_source() -> None:

@@ -13,6 +13,7 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
+from stretto.cli.demo.command import stretto_command
 from stretto.cli.demo.document import demo_document
 from stretto.cli.demo.figures import Figures, fold
 from stretto.cli.demo.phases import Phases
@@ -31,6 +32,7 @@ from stretto.learn.samples import Recorded
 from stretto.record.model import Run
 from stretto.runtime.load import load
 from stretto.store.sqlite import Store
+from stretto.types.json import JsonObject
 
 app = typer.Typer(add_completion=False)
 
@@ -89,16 +91,19 @@ def _tell(study: Study, figures: Figures, example: Example, workflow: Path, path
     best = telling_run(study, example.has_writes)
     show(Text(f"\nOne of the runs after training: customer {best.labels['task']}", "bold"))
     show(Padding(Group(timeline(best, console), legend(best, console)), (0, 0, 0, 2)))
-    kept = f"--store {shlex.quote(str(path))}"
-    weights = shlex.quote(f"{example.POLICY}={study.training.checkpoint}")
-    asked = shlex.quote(orjson.dumps(example.TRY).decode())
     note(f"\nall runs are in {path}; type next:")
-    for command in (
-        f"stretto runs show {best.id} --io {kept}",
-        f"stretto runs list --purpose after {kept}",
-        f"stretto run {shlex.quote(str(workflow))} --input {asked} --checkpoint {weights} {kept}",
-    ):
+    for command in commands(best, f"{example.POLICY}={study.training.checkpoint}", example.TRY, workflow, path):
         notes().print(Text(f"  {command}", "bold"), soft_wrap=True)  # what is cut cannot be copied
+
+
+def commands(shown: Run, weights: str, asked: JsonObject, workflow: Path, store: Path) -> Sequence[str]:
+    """What to type next: look at the run shown, list those like it, and ask the trained workflow something new."""
+    stretto = stretto_command()
+    asking = ["run", str(workflow), "--input", orjson.dumps(asked).decode(), "--checkpoint", weights]
+    return [
+        f"{stretto} {shlex.join([*words, '--store', str(store)])}"
+        for words in (["runs", "show", shown.id, "--io"], ["runs", "list", "--purpose", "after"], asking)
+    ]
 
 
 def telling_run(study: Study, has_writes: Callable[[str], bool]) -> Run:
