@@ -20,6 +20,7 @@ from stretto.cli.demo.phases import Phases
 from stretto.cli.demo.place import Example, example_folder, load_example
 from stretto.cli.demo.study import MOST_SEEDS, QUICK, Course, Size, Study
 from stretto.cli.demo.tables import apart, comparison
+from stretto.cli.demo.verdict import verdict
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.interrupted import tell_interrupted
@@ -86,6 +87,7 @@ def _tell(study: Study, figures: Figures, example: Example, workflow: Path, path
     show("")
     show(Text("Customers never seen in training, with 95 % intervals over customers and seeds", "bold"))
     show(Padding(comparison(figures, console.width), (0, 0, 0, 2)))
+    show(Padding(Text(verdict(figures)), (1, 0, 0, 2)))
     show(Text("\nThose for whom nothing is to be changed: their reward is unknown, so they stand apart", "bold"))
     show(Padding(apart(figures, console.width), (0, 0, 0, 2)))
     best = telling_run(study, example.has_writes)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
@@ -46,3 +47,11 @@ class Phases:
             f"KL to the start {report.kl_start:6.3f}  {count_text(report.runs, 'run')}",
             soft_wrap=not self._bar.console.is_terminal,
         )
+
+    def tell(self, text: str) -> None:
+        """Say one more thing of the phase, under what it has said."""
+        console = self._bar.console
+        if console.is_terminal:
+            console.print(Padding(Text(text), (0, 0, 0, 2), expand=False))
+        else:
+            console.print(Text(f"  {text}"), soft_wrap=True)

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from stretto.cli.demo.left_out import left_out
 from stretto.cli.demo.phases import Phases
 from stretto.cli.demo.place import Example
 from stretto.cli.stopping import stopping_told
@@ -107,10 +108,13 @@ class Course:
         options = self._size.training
         runs = options.updates * options.tasks_per_update * options.group_size
         with self._phases("train", f"trains on {len(self._train)} other customers", runs):
-            return await train(
+            trained = await train(
                 self._policy, self._train, rollout=self._rollouts.make, read=self._read, folder=self._folder,
                 options=options, on_update=self._phases.tell_update,
             )  # fmt: skip
+            if missing := left_out(trained.reports, options):
+                self._phases.tell(missing)
+            return trained
 
     async def _imitate(self) -> tuple[SoftmaxPolicy, ImitationReport]:
         """The same features and the same policy, fitted to what the teacher chose for the train customers."""

@@ -21,7 +21,7 @@ TITLES: Final = {
     "baseline_supervised": "supervised classifier",
 }
 
-_HEADS: Final = {
+HEADS: Final = {
     "reward": "reward",
     "write_actions_right": "gold writes right",
     "tasks_right": "database right",
@@ -36,22 +36,28 @@ def comparison(figures: Figures, width: int) -> RenderableType:
     rows = [(Text(TITLES[arm]), [*_cells(figures.sides[arm].figures)]) for arm in figures.sides]
     difference = (Text(TITLES["difference"], "bold"), [*_cells(figures.difference, signed=True)])
     rows.insert(1 + list(figures.sides).index("after"), difference)
-    heads = [_HEADS[name] for name in figures.difference]
+    heads = [HEADS[name] for name in figures.difference]
     return Group(side_tables(heads, rows, width), *_remarks(figures.sides))
 
 
 def apart(figures: Figures, width: int) -> RenderableType:
     """The customers for whom nothing is to be changed."""
     rows = [(Text(TITLES[arm]), [*_cells(side.apart)]) for arm, side in figures.sides.items()]
-    return side_tables([_HEADS[name] for name in figures.sides["after"].apart], rows, width)
+    return side_tables([HEADS[name] for name in figures.sides["after"].apart], rows, width)
 
 
 def _cells(figures: Mapping[str, Figure], *, signed: bool = False) -> Iterator[Text]:
     for name, figure in figures.items():
-        scale, digits, unit = (100, 1, " %") if name in _SHARES else (1, 2, "")
-        sign = "+" if signed else ""
-        value, low, high = (f"{scale * each:{sign}z.{digits}f}" for each in (figure.value, figure.low, figure.high))
-        yield Text.assemble((value + unit, "bold" if signed else ""), (f"  {low} to {high}", "dim"))
+        value, interval = written(name, figure, signed=signed)
+        yield Text.assemble((value, "bold" if signed else ""), (f"  {interval}", "dim"))
+
+
+def written(name: str, figure: Figure, *, signed: bool = False) -> tuple[str, str]:
+    """A figure's value and its interval: ``("+24.1 %", "+11.0 to +38.2")``; signed where it is a difference."""
+    scale, digits, unit = (100, 1, " %") if name in _SHARES else (1, 2, "")
+    sign = "+" if signed else ""
+    value, low, high = (f"{scale * each:{sign}z.{digits}f}" for each in (figure.value, figure.low, figure.high))
+    return value + unit, f"{low} to {high}"
 
 
 def _remarks(sides: Mapping[str, Side]) -> Iterator[RenderableType]:
