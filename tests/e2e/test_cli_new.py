@@ -16,7 +16,7 @@ BOARDS = {
         "--planner", 'whom to ask, "politely"', "--systems", "SAP orders*, e-mail, ledger",
         "--memory", "what they said", "--measures", "margin, -complaints",
     ],
-    "one of each": ["--systems", "crm", "--measures", "solved"],
+    "one of each": ["--systems", "crm (reads)", "--measures", "solved"],
 }  # fmt: skip
 
 

@@ -37,6 +37,29 @@ def test_names_become_names_of_python_code() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "writes"),
+    [
+        ("claims (reads), payouts (writes)", [False, True]),
+        ("claims (read), payouts (write)", [False, True]),
+        ("claims(Reads), payouts(WRITES)", [False, True]),
+        ("claims, payouts*", [False, True]),
+        ("claims, payouts *", [False, True]),
+        ("claims*, payouts* (writes)", [True, True]),
+    ],
+)
+def test_what_a_system_does_is_read_as_the_scaffold_writes_it(given: str, writes: list[bool]) -> None:
+    systems = answered(systems=given).systems
+    assert [(each.name, each.writes) for each in systems] == list(zip(["claims", "payouts"], writes, strict=True))
+
+
+def test_the_systems_line_of_a_readme_answers_the_question(cli: Cli, folder: Path) -> None:
+    assert cli("new", "first", "--yes", "--systems", "claims, payouts*").code == 0
+    readme = (folder / "first" / "README.md").read_text()
+    line = readme.partition("The executor calls ")[2].partition(".\n")[0]
+    assert answered(systems=line) == answered(systems="claims, payouts*")
+
+
+@pytest.mark.parametrize(
     ("given", "says"),
     [
         ({"systems": ",,"}, "names nothing"),
@@ -47,6 +70,18 @@ def test_names_become_names_of_python_code() -> None:
         ({"systems": "pretend"}, "is taken"),
         ({"measures": "str"}, "measure 'str' is taken"),
         ({"systems": "a, A"}, "system 'a' is named twice"),
+        ({"systems": "a b c d/e"}, r"system 'a b c d/e' cannot be a name .*; for example: orders, refunds\*"),
+        ({"systems": "claims, payouts (changes)"}, r"system 'payouts \(changes\)' cannot be a name"),
+        ({"systems": "claims (reads, writes)"}, r"system 'claims \(reads' cannot be a name"),
+        ({"systems": "payouts (writes)."}, r"system 'payouts \(writes\)\.' cannot be a name"),
+        ({"systems": "payouts: writes"}, "system 'payouts: writes' cannot be a name"),
+        ({"systems": "(writes)"}, r"system '\(writes\)' cannot be a name"),
+        ({"systems": "*payouts"}, r"system '\*payouts' cannot be a name"),
+        ({"systems": "-payouts"}, "system '-payouts' cannot be a name"),
+        ({"systems": "payouts writes"}, r"system 'payouts writes' .*; expected payouts \(writes\) or payouts_writes"),
+        ({"systems": "payouts* (reads)"}, r"system 'payouts\* \(reads\)' writes by its \* and reads by"),
+        ({"measures": "margin (cost)"}, r"measure 'margin \(cost\)' cannot be a name .*; for example: solved, -effort"),
+        ({"measures": "\N{MINUS SIGN}effort"}, "measure '\N{MINUS SIGN}effort' cannot be a name"),
         ({"measures": "-a, a"}, "measure 'a' is named twice"),
         ({"systems": "sales", "measures": "sales"}, "both a system and a measure"),
     ],

@@ -17,6 +17,12 @@ WRITES: Final = "*"
 LESS_IS_BETTER: Final = "-"
 """Before a measure: it counts against the run."""
 
+_VERB: Final = re.compile(r" ?\((read|write)s?\)$", re.IGNORECASE)
+"""Behind a system in place of the star: what is done there, as the files of a workflow say it."""
+
+_BARE_VERB: Final = re.compile(r"(.+) ((?:read|write)s?)", re.IGNORECASE)
+"""The same without parentheses. Refused: as a part of the name it would make a write a read."""
+
 NOTHING: Final = "nothing"
 """The planner's choice to call no system."""
 
@@ -112,21 +118,44 @@ def _parts(text: str) -> list[str]:
 
 
 def _system(text: str) -> System:
-    return System(name=_identifier(text.rstrip(WRITES), "system"), writes=text.endswith(WRITES))
+    verb = _VERB.search(text)
+    said = verb[1].lower() if verb else ""
+    called = text[: verb.start()] if verb else text
+    starred = called.endswith(WRITES)
+    called = called.removesuffix(WRITES).rstrip()
+    if starred and said == "read":
+        raise UsageError(f"system {text!r} writes by its {WRITES} and reads by its parentheses; keep one of them")
+    name = _identifier(called, text, "system")
+    if bare := _BARE_VERB.fullmatch(called):
+        raise UsageError(
+            f"system {text!r} can be a longer name or say what is done there; expected {bare[1]} ({bare[2]}) or {name}"
+        )
+    return System(name=name, writes=starred or said == "write")
 
 
 def _measure(text: str) -> Measure:
     costs = text.startswith(LESS_IS_BETTER)
-    return Measure(name=_identifier(text.lstrip(LESS_IS_BETTER), "measure"), weight=COST_WEIGHT if costs else 1.0)
+    name = text.lstrip(LESS_IS_BETTER).lstrip()
+    return Measure(name=_identifier(name, text, "measure"), weight=COST_WEIGHT if costs else 1.0)
 
 
-def _identifier(text: str, what: str) -> str:
-    name = re.sub(r"\W+", "_", text.strip().lower()).strip("_")
+def _identifier(called: str, text: str, what: str) -> str:
+    """The name in Python code; of what it is called only spaces and hyphens between letters are changed."""
+    name = re.sub("[ -]+", "_", called.lower())
     if name in _TAKEN:
         raise UsageError(f"{what} '{name}' is taken: Python or the scaffold calls something else so; try {name}_{what}")
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise UsageError(f"{what} {text.strip()!r} cannot be a name in Python code; expected letters and digits")
+    if not name.isidentifier() or name != name.strip("_") or keyword.iskeyword(name):
+        raise _no_name(what, text)
     return name
+
+
+def _no_name(what: str, text: str) -> UsageError:
+    example = next(question.default for question in QUESTIONS if question.name == f"{what}s")
+    behind = f"; behind it {WRITES}, (reads) or (writes) may stand" if what == "system" else ""
+    return UsageError(
+        f"{what} {text!r} cannot be a name in Python code; expected letters and digits, with spaces, - or _ between "
+        f"them{behind}; for example: {example}"
+    )
 
 
 def _refuse_repeated(what: str, names: Sequence[str]) -> None:
