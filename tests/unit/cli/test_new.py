@@ -114,8 +114,14 @@ def test_without_anybody_to_answer_the_remedy_is_told(cli: Cli, folder: Path, mo
         monkeypatch.setattr("sys.stdin", empty)
         told = cli("new", "desk")
     assert told.code == 2
-    assert "--yes takes the defaults" in told.err
+    assert "error: nobody answers; --yes takes the defaults" in told.err.splitlines()
     assert not (folder / "desk").exists()
+
+
+def test_a_closed_keyboard_is_nobody_too(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    told = cli("new", "desk")
+    assert (told.code, told.err.splitlines()[0]) == (2, "error: nobody answers; --yes takes the defaults")
 
 
 def test_answers_are_read_from_stdin_and_asked_for_on_stderr(
@@ -126,7 +132,7 @@ def test_answers_are_read_from_stdin_and_asked_for_on_stderr(
         monkeypatch.setattr("sys.stdin", answers)
         told = cli("new", "desk", "--json")
     assert told.document["files"] == list(FILES)
-    assert all(question.text in told.err for question in QUESTIONS)
+    assert [line for line in told.err.splitlines() if not line.startswith("  [")] == [each.text for each in QUESTIONS]
 
 
 @pytest.mark.parametrize("name", ["a b", "", "-x", "é", "x" * 65])

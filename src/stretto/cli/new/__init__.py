@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -90,11 +91,21 @@ def _answer(question: Question, given: str | None, *, ask: bool) -> str:
     """The answer by flag, by keyboard, or the default."""
     if given is not None or not ask:
         return given or ""
-    prompt = Text.assemble((question.text, "bold"), (f"\n  [{question.default}] ", "dim"))
+    if sys.stdin is None:  # closed by whoever started the command
+        raise _nobody()
+    console = notes()
     try:
-        return notes().input(prompt)
+        answer = console.input(Text.assemble((question.text, "bold"), (f"\n  [{question.default}] ", "dim")))
     except EOFError:
-        raise UsageError("nobody answers; --yes takes the defaults") from None
+        console.line()
+        raise _nobody() from None
+    if not sys.stdin.isatty():
+        console.line()  # at a keyboard the key that sends the answer ends the prompt's line
+    return answer
+
+
+def _nobody() -> UsageError:
+    return UsageError("nobody answers; --yes takes the defaults")
 
 
 def _boxes(folder: Path) -> list[Box]:
