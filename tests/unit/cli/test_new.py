@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -343,6 +344,21 @@ def test_a_new_workflow_is_drawn_as_it_runs_within_the_terminal(
     lines = cli("new", "desk", "--yes").out.partition("desk/")[0].splitlines()
     assert all(len(line) <= width for line in lines)
     assert sum("├" in line for line in lines) == 2  # memory and judge, which do not wait for each other
+
+
+@pytest.mark.parametrize(
+    ("systems", "flow"),
+    [
+        ("claims, ledger*", ["input", "planner", "executor", "├ memory", "├ judge", "output"]),
+        ("claims, ledger", ["input", "├ memory", "planner", "executor", "├ judge", "output"]),
+    ],
+)
+def test_a_branch_leaves_the_line_where_it_begins_and_the_answer_comes_down_the_line(
+    cli: Cli, systems: str, flow: list[str]
+) -> None:
+    drawing = cli("new", "desk", "--yes", "--systems", systems).out.partition("desk/")[0]
+    named = re.findall(r"^( *│  )?│ +(\w+) +│", drawing, re.MULTILINE)
+    assert [f"{'├ ' if branch else ''}{name}" for branch, name in named] == flow
 
 
 @pytest.mark.parametrize(

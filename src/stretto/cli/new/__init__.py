@@ -15,8 +15,10 @@ from stretto.cli.drawing import ASCII, UNICODE, Box, draw
 from stretto.cli.help import VerbCommand
 from stretto.cli.new.folder import new_folder, refuse_folder
 from stretto.cli.new.scaffold import FILES, README, example_request, scaffold
+from stretto.cli.new.trunk import along_the_trunk
 from stretto.cli.new.whiteboard import Question, Whiteboard, read_answers
 from stretto.cli.options import AsJson
+from stretto.cli.plan_lines import step_lines
 from stretto.cli.terminal import is_unicode, notes, print_json, results, show
 from stretto.spec.texts import WORKFLOW_NAME
 from stretto.spec.workflow import load_workflow
@@ -111,7 +113,8 @@ def _nobody() -> UsageError:
 def _boxes(folder: Path) -> list[Box]:
     """The workflow as it was written, read back."""
     file = folder / "workflow.yaml"
-    return boxes_of(load_workflow(file), compiled(file))
+    plan = compiled(file)
+    return along_the_trunk(boxes_of(load_workflow(file), plan), step_lines(plan))
 
 
 def _way_to(folder: Path) -> list[str]:
