@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +82,21 @@ def test_training_is_not_remembered_and_comes_to_the_same_weights_in_two_folders
         shown = run(desk, "stretto", "runs", "show", "last", "--json")
         assert json.loads(shown.stdout)["run"]["memory"] == {"recent": []}
     assert checkpoints[0] == checkpoints[1]
+
+
+@pytest.mark.slow
+def test_the_training_works_once_the_measures_are_written_where_the_scaffold_says(tmp_path: Path) -> None:
+    made = run(tmp_path, "stretto", "new", "desk", "--yes", "--measures", "solved, happiness")
+    place = re.search(r"happiness \(components\.py:(\d+)\)", made.stdout)
+    assert place is not None
+    components = tmp_path / "desk" / "components.py"
+    lines = components.read_text().splitlines()
+    start = int(place[1]) - 1
+    lines[start : start + 3] = ["def happiness(found: bool | None) -> float:", "    return 0.5 if found else 0.0"]
+    components.write_text("\n".join(lines))
+    options = ("--tasks", "tasks.jsonl", "--set", "updates=2")
+    trained = run(tmp_path / "desk", "stretto", "train", "workflow.yaml", *options)
+    assert trained.returncode == 0, trained.stderr
 
 
 @pytest.mark.slow

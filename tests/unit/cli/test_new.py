@@ -362,6 +362,24 @@ def test_a_branch_leaves_the_line_where_it_begins_and_the_answer_comes_down_the_
 
 
 @pytest.mark.parametrize(
+    ("measures", "unwritten"),
+    [("solved, -effort", []), ("solved, -happiness", ["happiness"]), ("settled, happiness", ["settled", "happiness"])],
+)
+def test_before_the_training_comes_where_measures_of_ones_own_have_to_be_written(
+    cli: Cli, folder: Path, measures: str, unwritten: list[str]
+) -> None:
+    said = cli("new", "desk", "--yes", "--measures", measures).out.partition("type next:")[2]
+    components = (folder / "desk" / "components.py").read_text().splitlines()
+    before, _, _ = said.partition("stretto train")
+    readme, _, _ = (folder / "desk" / "README.md").read_text().partition("stretto train")
+    assert ("not measured yet" in before, "not measured yet" in readme) == (bool(unwritten), bool(unwritten))
+    for name in unwritten:
+        line = 1 + next(number for number, text in enumerate(components) if text.startswith(f"def {name}("))
+        assert f"{name} (components.py:{line})" in before
+        assert f"`{name}`" in readme
+
+
+@pytest.mark.parametrize(
     ("schema", "text"),
     [
         ({}, "any"),

@@ -14,7 +14,7 @@ from stretto.cli.diagram import boxes_of
 from stretto.cli.drawing import ASCII, UNICODE, Box, draw
 from stretto.cli.help import VerbCommand
 from stretto.cli.new.folder import new_folder, refuse_folder
-from stretto.cli.new.scaffold import FILES, README, example_request, scaffold
+from stretto.cli.new.scaffold import COMPONENTS, FILES, README, example_request, scaffold, unmeasured
 from stretto.cli.new.trunk import along_the_trunk
 from stretto.cli.new.whiteboard import Question, Whiteboard, read_answers
 from stretto.cli.options import AsJson
@@ -72,9 +72,23 @@ def new(
     show(draw(boxes, UNICODE if is_unicode(results()) else ASCII, results().width))
     show(Text.assemble((f"{folder}/", "bold"), f" holds {', '.join(FILES)}\n"))
     show(Text("type next:", "dim"))
-    train = "stretto train workflow.yaml --tasks tasks.jsonl --set updates=30"
-    for command in (*_way_to(folder), "stretto check workflow.yaml", _run_command(board), "pytest", train):
-        show(Text(f"  {command}", "bold"))
+    _show_lines(*_way_to(folder), "stretto check workflow.yaml", _run_command(board), "pytest")
+    if names := unmeasured(board):
+        show(Text("before the training, write what is not measured yet; until then every reward is unknown:", "dim"))
+        _show_lines(*(_place_of(name, texts[COMPONENTS]) for name in names))
+        show(Text("then:", "dim"))
+    _show_lines("stretto train workflow.yaml --tasks tasks.jsonl --set updates=30")
+
+
+def _show_lines(*lines: str) -> None:
+    for line in lines:
+        show(Text(f"  {line}", "bold"))
+
+
+def _place_of(measure: str, text: str) -> str:
+    """Where a measure has to be written."""
+    line = text[: text.index(f"\ndef {measure}(")].count("\n") + 2
+    return f"{measure} ({COMPONENTS}:{line})"
 
 
 def _name_of(given: str) -> str:

@@ -12,9 +12,11 @@ from stretto.types.json import JsonObject
 
 README: Final = "README.md"
 
+COMPONENTS: Final = "components.py"
+
 TASKS: Final = "tasks.jsonl"
 
-FILES: Final = ("workflow.yaml", "contract.yaml", "components.py", "test_workflow.py", README, TASKS)
+FILES: Final = ("workflow.yaml", "contract.yaml", COMPONENTS, "test_workflow.py", README, TASKS)
 
 FEWEST_TASKS: Final = 12
 """As many as one update of a training takes when nothing else is said."""
@@ -57,6 +59,18 @@ def $name(system: str, found: bool | None) -> tuple[None, str]:
     """$name of a run. Say here how it is measured; until then it is unknown, and never 0."""
     return None, "not measured yet: say how in components.py"
 ''')
+
+
+_TO_MEASURE: Final = Template("""
+Before the training, write in `components.py` what is not measured yet: $names. Until then every reward is
+unknown, and nothing can be learnt. Then:
+
+""")
+
+
+def unmeasured(board: Whiteboard) -> list[str]:
+    """The measures that have to be written before a run has a reward."""
+    return [measure.name for measure in board.measures if measure.name not in _KNOWN_MEASURES]
 
 
 def example_request(board: Whiteboard) -> str:
@@ -102,9 +116,14 @@ def _words(name: str, board: Whiteboard) -> Mapping[str, str]:
         "measure_functions": "\n".join(map(_measure, board.measures)),
         "measures": ", ".join(measure.name for measure in board.measures),
         "measures_quoted": ", ".join(f'"{measure.name}"' for measure in board.measures),
+        "to_measure": _to_measure(unmeasured(board)),
         "weights": "\n".join(f"  {measure.name}: {measure.weight:g}" for measure in board.measures),
         "systems_list": ", ".join(f"{each.name} ({'writes' if each.writes else 'reads'})" for each in board.systems),
     }
+
+
+def _to_measure(names: list[str]) -> str:
+    return _TO_MEASURE.substitute(names=", ".join(f"`{name}`" for name in names)) if names else ""
 
 
 def _system(system: System) -> str:
