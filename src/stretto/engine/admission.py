@@ -30,6 +30,11 @@ def admit(plan: Plan, request: RunRequest) -> Admitted:
     Raises UsageError for what no record could hold, InputError for what is not JSON or breaks the contract.
     """
     check_request(request)
+    return admit_input(plan, request)
+
+
+def admit_input(plan: Plan, request: RunRequest) -> Admitted:
+    """`admit` for a request that holds an input and nothing else that anybody gave."""
     encoded = _encoded(plan, "input", request.input)
     value = orjson.loads(encoded)
     if type(value) is not dict:

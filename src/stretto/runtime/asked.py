@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from stretto.components.python.decorator import component_of
-from stretto.engine.admission import Admitted, admit
+from stretto.engine.admission import Admitted, admit, admit_input
 from stretto.engine.request import RunRequest
 from stretto.plan.model import Plan
 from stretto.record.model import Run
@@ -42,24 +42,20 @@ def admit_each(plan: Plan, requests: object) -> list[Admitted]:
     refuse, with its place.
     """
     given = as_tuple("requests", requests, "a list, each an input (a mapping) or a stretto.RunRequest")
-    return [_admit(plan, index, _as_request(index, each)) for index, each in enumerate(given)]
+    return [_admit(plan, index, each) for index, each in enumerate(given)]
 
 
-def _as_request(index: int, given: object) -> RunRequest:
-    if isinstance(given, RunRequest):
-        return given
-    if not isinstance(given, Mapping):
-        raise wrong(f"request {index}", given, "an input (a mapping) or a stretto.RunRequest")
-    return RunRequest(input=given)
-
-
-def _admit(plan: Plan, index: int, request: RunRequest) -> Admitted:
+def _admit(plan: Plan, index: int, given: object) -> Admitted:
     try:
-        return admit(plan, request)
+        if isinstance(given, RunRequest):
+            return admit(plan, given)
+        if isinstance(given, Mapping):
+            return admit_input(plan, RunRequest(input=given))
     except InputError as error:
         raise InputError(f"request {index}: {error.what}", error.violations) from error
     except UsageError as error:
         raise UsageError(f"request {index}: {error}") from error
+    raise wrong(f"request {index}", given, "an input (a mapping) or a stretto.RunRequest")
 
 
 def check_many(concurrency: object, on_run: object) -> None:
