@@ -178,13 +178,15 @@ class Workflow:
         todo = admit_each(self.plan, requests)
         engine = await self._ready()
 
-        async def make(admitted: Admitted) -> Run:
-            run = await engine.run_admitted(self.plan, admitted)
+        make = partial(engine.run_admitted, self.plan)
+
+        async def make_and_tell(admitted: Admitted) -> Run:
+            run = await make(admitted)
             if on_run is not None:
                 on_run(run)
             return run
 
-        return await in_order(make, todo, concurrency=concurrency)
+        return await in_order(make if on_run is None else make_and_tell, todo, concurrency=concurrency)
 
     # resume and replay
 

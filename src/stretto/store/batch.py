@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from stretto.store.rows import KEPT_COLUMNS, OPENED_COLUMNS, Row, StepRow
+from stretto.store.rows import KEPT_COLUMNS, OPENED_COLUMNS, PLAIN_COLUMNS, Row, StepRow
 from stretto.types.errors import StoreError
 from stretto.types.ids import Digest, digest_of
 
@@ -143,10 +143,18 @@ class _Insert:
             at += size
 
 
+_PLAIN_WIDTH: Final = len(PLAIN_COLUMNS.split(","))
+
 _OPEN: Final = _Insert(f"INSERT INTO runs ({OPENED_COLUMNS}) VALUES", 16)
 _KEEP: Final = _Insert(
     f"INSERT INTO runs ({KEPT_COLUMNS}, owner, epoch, lease_until_ns) VALUES",
     13,
+    "ON CONFLICT (id) DO NOTHING",
+    fixed=", '', 1, 0",
+)
+_KEEP_PLAIN: Final = _Insert(
+    f"INSERT INTO runs ({PLAIN_COLUMNS}, owner, epoch, lease_until_ns) VALUES",
+    _PLAIN_WIDTH,
     "ON CONFLICT (id) DO NOTHING",
     fixed=", '', 1, 0",
 )
@@ -184,6 +192,7 @@ def apply(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
     rewritten: list[Write] = []
     effects: list[Row] = []
     kept: list[Row] = []
+    plain: list[Row] = []
     sealed: list[Row] = []
     blobs: list[tuple[str, str, dict[Digest, bytes]]] = []
     for write in writes:
@@ -199,7 +208,7 @@ def apply(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
         if write.effect is not None:
             effects.append(write.effect)
         if write.kept is not None:
-            kept.append(write.kept)
+            (plain if len(write.kept) == _PLAIN_WIDTH else kept).append(write.kept)
         if write.sealed is not None:
             sealed.append(write.sealed)
         if write.blobs:
@@ -213,6 +222,7 @@ def apply(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
         _STEP.run(connection, write.steps)
     _insert_all(connection, _EFFECT, effects)
     _insert_all(connection, _KEEP, kept)
+    _insert_all(connection, _KEEP_PLAIN, plain)
     if sealed:
         _seal_all(connection, sealed)
     if blobs:
