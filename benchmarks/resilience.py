@@ -40,6 +40,9 @@ LOAD_S: Final = 5.0
 
 Say: TypeAlias = Callable[[str], None]
 
+Tell: TypeAlias = Callable[[str, float], None]
+"""Takes a figure by its key."""
+
 ANSWERED: Final = frozenset({stretto.RunStatus.OK, stretto.RunStatus.DEGRADED})
 
 TARGETS: Final = {
@@ -85,12 +88,9 @@ def amplification_naive(layers: int = 3, attempts: int = 3) -> float:
 async def answered(folder: Path, fails: float, runs: int) -> float:
     """Part of the runs that answered in time, when that part of the calls fails."""
     async with stretto.load(WORKFLOWS / "flaky.yaml", store=folder / f"flaky-{fails}.db") as workflow:
-        deadline = workflow.plan.budget.deadline
-        if deadline is None:
-            raise RuntimeError("flaky.yaml has no deadline")
+        in_time_ms = deadline_s(workflow) * 1e3
         made = await workflow.run_many([{"fails": fails}] * runs, concurrency=64)
-    in_time = deadline.total_seconds() * 1e3
-    return sum(run.status in ANSWERED and run.duration_ms <= in_time for run in made) / runs
+    return sum(run.status in ANSWERED and run.duration_ms <= in_time_ms for run in made) / runs
 
 
 async def goodput(folder: Path, name: str, load: float) -> tuple[float, float]:
@@ -98,17 +98,14 @@ async def goodput(folder: Path, name: str, load: float) -> tuple[float, float]:
     with backend() as address:
         os.environ["STRETTO_BENCH_BACKEND"] = address
         async with stretto.load(WORKFLOWS / f"{name}.yaml", store=folder / f"{name}-{load}.db") as workflow:
-            deadline = workflow.plan.budget.deadline
-            if deadline is None:
-                raise RuntimeError(f"{name}.yaml has no deadline")
-            deadline_s = deadline.total_seconds()
+            in_time_s = deadline_s(workflow)
             took: list[float] = []
 
             async def once() -> bool:
                 start = time.perf_counter()
                 run = await workflow.run({})
                 took.append(time.perf_counter() - start)
-                return run.status is stretto.RunStatus.OK and took[-1] <= deadline_s
+                return run.status is stretto.RunStatus.OK and took[-1] <= in_time_s
 
             begun: list[asyncio.Task[bool]] = []
             start = time.perf_counter()
@@ -117,7 +114,15 @@ async def goodput(folder: Path, name: str, load: float) -> tuple[float, float]:
                     begun.append(asyncio.create_task(once()))
                 await asyncio.sleep(0.001)
             good = sum(await asyncio.gather(*begun))
-    return good / LOAD_S, sorted(took)[int(0.99 * len(took))] / deadline_s
+    return good / LOAD_S, sorted(took)[int(0.99 * len(took))] / in_time_s
+
+
+def deadline_s(workflow: stretto.Workflow) -> float:
+    """The deadline that a workflow declares, seconds."""
+    deadline = workflow.plan.budget.deadline
+    if deadline is None:
+        raise RuntimeError(f"workflow '{workflow.name}' has no deadline")
+    return deadline.total_seconds()
 
 
 @contextmanager
@@ -140,16 +145,15 @@ def added_us(protected: Series, bare: Series, blocks: int = 8) -> float:
         return median([median(above.block(protected.runs)) - median(below.block(bare.runs)) for _ in range(blocks)])
 
 
-async def measure(folder: Path, say: Say) -> dict[str, float]:
+def line(key: str, value: float) -> str:
+    """A row of the table: the value, what is aimed at, and whether it is met."""
+    how, target = TARGETS.get(key, ("", 0.0))
+    met = value <= target if how == "at most" else value >= target
+    return f"{key:26} {value:9g}" + (f"   {how} {target:g}   {'met' if met else 'NOT MET'}" if how else "")
+
+
+async def measure(folder: Path, tell: Tell, say: Say) -> None:
     """Everything that needs no peer."""
-    found: dict[str, float] = {}
-
-    def tell(key: str, value: float) -> None:
-        found[key] = float(f"{value:.4g}")
-        how, target = TARGETS.get(key, ("", 0.0))
-        met = value <= target if how == "at most" else value >= target
-        say(f"{key:26} {found[key]:9g}" + (f"   {how} {target:g}   {'met' if met else 'NOT MET'}" if how else ""))
-
     tell("amplification", await amplification(folder))
     tell("amplification_naive", amplification_naive())
     tell("answered_half_failing", await answered(folder, 0.5, 10_000))
@@ -164,16 +168,21 @@ async def measure(folder: Path, say: Say) -> dict[str, float]:
     tell("goodput_at_2x", measured["called_protected"][2.0][0] / best)
     tell("goodput_at_2x_without", measured["called"][2.0][0] / best)
     tell("p99_over_deadline", measured["called_protected"][2.0][1])
-    return found
 
 
 def main() -> int:
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
+    found: dict[str, float] = {}
+
+    def tell(key: str, value: float) -> None:
+        found[key] = float(f"{value:.4g}")
+        say(line(key, found[key]))
+
     install_peers(say)
     with tempfile.TemporaryDirectory(prefix="stretto-bench-") as folder:
-        found = asyncio.run(measure(Path(folder), say))
+        asyncio.run(measure(Path(folder), tell, say))
     missing: dict[str, str] = {}
     pairs = {
         "healthy_overhead_us": ("stretto", "one_protected", "one"),
@@ -182,8 +191,7 @@ def main() -> int:
     for key, (system, protected, bare) in pairs.items():
         above, below = (Series(name=case, system=system, case=case, runs=2_000) for case in (protected, bare))
         try:
-            found[key] = float(f"{added_us(above, below):.4g}")
-            say(f"{key:26} {found[key]:9g}" + ("   at most 15" if key in TARGETS else ""))
+            tell(key, added_us(above, below))
         except MeasureError as error:
             missing[key] = str(error)
             say(f"{key:26} missing: {error}")
