@@ -60,8 +60,8 @@ class BreakerRule(msgspec.Struct, frozen=True, kw_only=True):
     lease_s: float = 30.0
     """Seconds after which a probe that has not come back is given up, in [1, 3600].
 
-    What it says later is ignored; the lease is never shorter than the call's own deadline. Default 30.0; resilience4j
-    waits for ever, and a call that is cancelled blocks it.
+    What it says later is ignored; the lease is never shorter than the step's time-out. Default 30.0; resilience4j waits
+    for ever, and a call that is cancelled blocks it.
     """
 
 

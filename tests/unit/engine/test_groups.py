@@ -28,6 +28,24 @@ async def wrapped_group() -> AsyncIterator[asyncio.TaskGroup]:
         yield group
 
 
+async def linger() -> None:
+    """Takes its time to clean up."""
+    try:
+        await asyncio.sleep(100)
+    finally:
+        await asyncio.sleep(0.5)
+
+
+async def standing_after(gather: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """How many cancellations stand after one from outside, 0.3 s on, of a coroutine that answers 7."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().call_later(0.3, task.cancel)
+    with suppress(asyncio.CancelledError):  # from 3.13 on it is the second while the group's own stands
+        assert await drive(gather()) == 7
+    return task.cancelling()
+
+
 @pytest.mark.parametrize("group_of", [asyncio.TaskGroup, wrapped_group])
 def test_one_with_which_a_task_group_ended_its_own_wait_counts_no_more(
     group_of: Callable[[], AbstractAsyncContextManager[asyncio.TaskGroup]],
@@ -60,12 +78,6 @@ def test_one_with_which_a_task_group_ended_its_own_wait_counts_no_more(
 def test_one_from_outside_counts_though_a_task_group_took_it(
     group_of: Callable[[], AbstractAsyncContextManager[asyncio.TaskGroup]], fails_first: bool
 ) -> None:
-    async def linger() -> None:
-        try:
-            await asyncio.sleep(100)
-        finally:
-            await asyncio.sleep(0.5)
-
     async def gather() -> int:
         with suppress(asyncio.CancelledError, BaseExceptionGroup):
             async with group_of() as group:
@@ -74,15 +86,7 @@ def test_one_from_outside_counts_though_a_task_group_took_it(
                     group.create_task(fail())
         return 7
 
-    async def main() -> int:
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().call_later(0.3, task.cancel)
-        with suppress(asyncio.CancelledError):  # from 3.13 on it is the second while the group's own stands
-            assert await drive(gather()) == 7
-        return task.cancelling()
-
-    assert run_virtual(main()) > 0
+    assert run_virtual(standing_after(gather)) > 0
 
 
 @pytest.mark.parametrize("group_of", [asyncio.TaskGroup, wrapped_group])
@@ -91,12 +95,6 @@ def test_one_from_outside_counts_though_a_task_group_took_it(
 def test_one_from_outside_counts_though_the_body_had_taken_the_groups_own(
     group_of: Callable[[], AbstractAsyncContextManager[asyncio.TaskGroup]], goes_on_for_s: float, in_a_task: bool
 ) -> None:
-    async def linger() -> None:
-        try:
-            await asyncio.sleep(100)
-        finally:
-            await asyncio.sleep(0.5)
-
     async def gather() -> int:
         with suppress(asyncio.CancelledError, BaseExceptionGroup):
             async with group_of() as group:
@@ -108,15 +106,7 @@ def test_one_from_outside_counts_though_the_body_had_taken_the_groups_own(
                     await asyncio.sleep(goes_on_for_s)
         return 7
 
-    async def main() -> int:
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().call_later(0.3, task.cancel)
-        with suppress(asyncio.CancelledError):  # from 3.13 on it is the second while the group's own stands
-            assert await drive(gather()) == 7
-        return task.cancelling()
-
-    assert run_virtual(main()) > 0
+    assert run_virtual(standing_after(gather)) > 0
 
 
 @pytest.mark.parametrize("group_of", [asyncio.TaskGroup, wrapped_group])
