@@ -5,7 +5,7 @@ from math import isfinite
 from typing import Any, Final, TypeAlias
 
 from stretto.plan.expr.access import path_getter
-from stretto.plan.expr.semantics import NoValue, in_words, not_boolean
+from stretto.plan.expr.semantics import NoValue, in_words, not_boolean, settle
 from stretto.record.refusal import has_non_finite
 from stretto.types.json import Json, PathPart
 
@@ -95,23 +95,7 @@ def joined(symbol: str, operands: list[Evaluate]) -> Evaluate:
     """``&&`` or ``||``: the value that settles it wins over errors on either side (langdef, Logical Operators)."""
     settling = symbol == "||"
 
-    def logic(frame: list[Any]) -> bool:
-        failure: NoValue | None = None
-        for operand in operands:
-            try:
-                value = operand(frame)
-            except NoValue as error:
-                failure = failure or error
-                continue
-            if value is settling:
-                return settling
-            if type(value) is not bool:
-                failure = failure or not_boolean(symbol, value)
-        if failure:
-            raise failure
-        return not settling
-
-    return logic
+    return lambda frame: settle(symbol, operands, frame, settling)
 
 
 def either(condition: Evaluate, then: Evaluate, otherwise: Evaluate) -> Evaluate:

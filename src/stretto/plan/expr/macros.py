@@ -1,9 +1,9 @@
 """The comprehensions of CEL as loops over a frame that has the item appended (cel-spec langdef, Macros)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias, assert_never
 
-from stretto.plan.expr.semantics import NoValue, in_words, not_boolean
+from stretto.plan.expr.semantics import NoValue, in_words, not_boolean, settle
 from stretto.plan.expr.syntax import Macro
 from stretto.types.json import Json
 
@@ -39,25 +39,20 @@ def _items(macro: Macro, value: Json) -> list[Json]:
 def _settled(macro: Macro, target: Evaluate, body: Evaluate, *, settling: bool) -> Evaluate:
     """One item's result settles it, whatever errors the others make."""
 
+    name = f"{macro}()"
+
     def settled(frame: list[Any]) -> bool:
-        failure: NoValue | None = None
         inner = [*frame, None]
-        for item in _items(macro, target(frame)):
-            inner[-1] = item
-            try:
-                value = body(inner)
-            except NoValue as error:
-                failure = failure or error
-                continue
-            if value is settling:
-                return settling
-            if type(value) is not bool:
-                failure = failure or not_boolean(f"{macro}()", value)
-        if failure:
-            raise failure
-        return not settling
+        return settle(name, _at_each(_items(macro, target(frame)), inner, body), inner, settling)
 
     return settled
+
+
+def _at_each(items: list[Json], inner: list[Any], body: Evaluate) -> Iterator[Evaluate]:
+    """The body once for each item, which the frame inside then has."""
+    for item in items:
+        inner[-1] = item
+        yield body
 
 
 def _passing(macro: Macro, target: Evaluate, test: Evaluate, frame: list[Any]) -> list[Json]:

@@ -4,7 +4,7 @@ Python differs in two ways: it takes True for 1, and it compares an integer with
 them as doubles. Values of different types are unequal in CEL, never an error; their order is an error.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from stretto.types.json import Json
@@ -103,3 +103,22 @@ def indexed(container: Json, index: Json) -> Json:
 def not_boolean(operator: str, value: Json) -> NoValue:
     """What to raise where a boolean was needed."""
     return NoValue(f"`{operator}` takes booleans, and met {in_words(value)}")
+
+
+def settle(operator: str, operands: Iterable[Callable[[list[Any]], Json]], frame: list[Any], settling: bool) -> bool:
+    """Booleans joined by `&&`, or by `||` where `settling` is true: the value that settles it wins over errors on
+    either side (langdef, Logical Operators)."""
+    failure: NoValue | None = None
+    for operand in operands:
+        try:
+            value = operand(frame)
+        except NoValue as error:
+            failure = failure or error
+            continue
+        if value is settling:
+            return settling
+        if type(value) is not bool:
+            failure = failure or not_boolean(operator, value)
+    if failure:
+        raise failure
+    return not settling
