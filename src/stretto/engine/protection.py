@@ -43,7 +43,7 @@ COMPONENTS_FAULT: Final = frozenset(
 
 
 class ProtectionStats(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the calls of one component since the process began."""
+    """What became of the calls of one component since its workflow was loaded."""
 
     calls: int
     """Made by steps and by other components; retries are not counted."""

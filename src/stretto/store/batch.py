@@ -143,21 +143,21 @@ class _Insert:
             at += size
 
 
-_PLAIN_WIDTH: Final = len(PLAIN_COLUMNS.split(","))
+def _width(columns: str) -> int:
+    return len(columns.split(","))
 
-_OPEN: Final = _Insert(f"INSERT INTO runs ({OPENED_COLUMNS}) VALUES", 16)
-_KEEP: Final = _Insert(
-    f"INSERT INTO runs ({KEPT_COLUMNS}, owner, epoch, lease_until_ns) VALUES",
-    13,
-    "ON CONFLICT (id) DO NOTHING",
-    fixed=", '', 1, 0",
-)
-_KEEP_PLAIN: Final = _Insert(
-    f"INSERT INTO runs ({PLAIN_COLUMNS}, owner, epoch, lease_until_ns) VALUES",
-    _PLAIN_WIDTH,
-    "ON CONFLICT (id) DO NOTHING",
-    fixed=", '', 1, 0",
-)
+
+def _keeping(columns: str) -> _Insert:
+    """Keeps runs that nobody executes, of which these columns say all."""
+    head = f"INSERT INTO runs ({columns}, owner, epoch, lease_until_ns) VALUES"
+    return _Insert(head, _width(columns), "ON CONFLICT (id) DO NOTHING", fixed=", '', 1, 0")
+
+
+_PLAIN_WIDTH: Final = _width(PLAIN_COLUMNS)
+
+_OPEN: Final = _Insert(f"INSERT INTO runs ({OPENED_COLUMNS}) VALUES", _width(OPENED_COLUMNS))
+_KEEP: Final = _keeping(KEPT_COLUMNS)
+_KEEP_PLAIN: Final = _keeping(PLAIN_COLUMNS)
 _SEAL_ONE: Final = (
     "UPDATE runs SET status = ?3, lease_until_ns = 0, doc = ?4, spilled = ?5"
     " WHERE id = ?1 AND epoch = ?2 AND status IS NULL"
