@@ -101,8 +101,7 @@ class Bulkhead:
 
     def take_back(self, now: float, took_s: float, *, failed: bool) -> None:
         """What `Slot.leave` does."""
-        if not failed or self._is_slow(took_s):
-            self.latency.add(took_s)
+        self.latency.note(took_s, failed=failed)
         self.limit.sample(now, took_s, self.in_flight, failed=failed)
         self.in_flight -= 1
         self._let_in(now)
@@ -163,11 +162,6 @@ class Bulkhead:
     def _wait_s(self, ahead: int) -> float:
         """How long so many take to be let in, at the usual pace (Little's law); 0 while that is not known."""
         return ahead * (self.latency.quantile(0.5) or 0.0) / self.limit.value
-
-    def _is_slow(self, took_s: float) -> bool:
-        """Whether a call without an answer is known to have been slower than most would be."""
-        usual_s = self.latency.quantile(0.5)
-        return usual_s is not None and took_s > usual_s
 
     # refusals
 

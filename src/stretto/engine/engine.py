@@ -22,7 +22,7 @@ from stretto.engine.sessions import Sessions
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.substitutes import hold_to_use, read_substitutes
 from stretto.engine.taint import taint_of
-from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Plan
+from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, CallOp, Frame, Plan
 from stretto.record.canonical import canonical, snapshot
 from stretto.record.model import NULL, ErrorInfo, Run, RunBudget, decoded
 from stretto.record.recorder import Journal, Recorder
@@ -33,7 +33,7 @@ from stretto.types.ids import MEMORY_PATH, keyed_digest_of, new_run_id, workflow
 from stretto.types.json import Json, JsonObject
 from stretto.types.learning import Reward, total_reward
 from stretto.types.messages import RunInfo, Usage
-from stretto.types.protocols import Clock
+from stretto.types.protocols import Clock, Live
 
 SEED_BITS: Final = 53
 """Of a drawn seed: JSON readers that know only doubles keep it exact."""
@@ -66,6 +66,10 @@ class Engine:
         self._jitter = random.Random()  # noqa: S311  # spreads retries, guards nothing
         self._input_key = input_key
         self.protections = protections or Protections()
+        self.retuned: Mapping[int, CallOp] = {}
+        """Steps that people changed since: by the id of the plan's operation, the one in its place."""
+        self.live: Live | None = None
+        """What probes tell of the machine."""
 
     async def run(self, plan: Plan, request: RunRequest) -> Run:
         """Execute the plan on an input; returns the sealed run, whatever became of it.
@@ -209,6 +213,9 @@ class Engine:
             durability=plan.durability,
             sessions=Sessions(info),
             protections=self.protections.of(plan),
+            retuned=self.retuned,
+            given=request.resources,
+            live=self.live,
             history=history,
         )
 

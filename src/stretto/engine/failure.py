@@ -15,6 +15,7 @@ from stretto.types.errors import (
     ComponentError,
     ContractError,
     InDoubtError,
+    RejectedError,
     StrettoError,
     Violation,
 )
@@ -115,7 +116,7 @@ def reason_of(error: StrettoError) -> Reason:
     """Why a step that failed so was downgraded."""
     if isinstance(error, InDoubtError):
         return Reason.IN_DOUBT
-    if isinstance(error, ContractError):
+    if isinstance(error, ContractError | RejectedError):
         return Reason.CONTRACT
     if isinstance(error, BudgetError):
         return Reason.BUDGET

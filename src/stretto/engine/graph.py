@@ -16,7 +16,7 @@ from stretto.engine.place import Place
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.sub import run_sub
 from stretto.engine.taint import Taint, marks
-from stretto.plan.model import AnyOp, Block, CallOp, Frame, LoopOp, MapOp, Op, SubOp
+from stretto.plan.model import RESOURCES, AnyOp, Block, CallOp, Frame, LoopOp, MapOp, Op, SubOp
 from stretto.record.model import decoded
 from stretto.types.enums import RunStatus, StepStatus
 from stretto.types.errors import ContractError, ExpressionError
@@ -86,6 +86,10 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
     if state.history is not None and (stands := state.history.structure(path)) is not None:
         frame[op.slot] = decoded(stands.output)
         return
+    if state.retuned and type(op) is CallOp:
+        op = state.retuned.get(id(op), op)
+    if op.reads_live and state.live is not None:
+        frame[RESOURCES] = state.live.read(state.given)
     if op.guard is not None:
         try:
             asked = op.guard(frame)

@@ -36,6 +36,14 @@ class Latency:
         by_age.append(took_s)
         insort(by_size, took_s)
 
+    def note(self, took_s: float, *, failed: bool) -> None:
+        """`add`, for a call without an answer only when it is known to have been slower than most would be."""
+        if failed:
+            usual_s = self.quantile(0.5)
+            if usual_s is None or took_s <= usual_s:
+                return
+        self.add(took_s)
+
     def quantile(self, q: float) -> float | None:
         """The least service time, seconds, that a part `q` in [0, 1] of the calls did not exceed (nearest rank).
 

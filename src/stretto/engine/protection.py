@@ -19,6 +19,7 @@ import msgspec
 
 from stretto.engine.breaker import Breaker, BreakerState, Permit, Tally
 from stretto.engine.bulkhead import Bulkhead, Slot
+from stretto.engine.latency import Latency
 from stretto.engine.limit import FixedLimit, Gradient2
 from stretto.engine.quota import RetryQuota
 from stretto.plan.model import CallOp, Plan, ProtectionRules
@@ -50,6 +51,9 @@ class ProtectionStats(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     """That reached the component."""
     retries: int
+    """Hedges too."""
+    hedges: int
+    """Made beside a call that took long."""
     retries_refused: int
     """Not made, because the quota was used up."""
     shed: int
@@ -97,7 +101,10 @@ class Protection:
             self.breaker.on_change = self._tell
         self._bulkhead_rule = rules.bulkhead
         self.bulkhead = None if rules.bulkhead is None else _bulkhead(component, rules.bulkhead)
-        self.calls = self.attempts = self.retries = self.retries_refused = self.shed = self.refused = self.in_flight = 0
+        self.latency = None if self.bulkhead is not None else Latency()
+        """Service times, where no bulkhead keeps them."""
+        self.calls = self.attempts = self.retries = self.hedges = self.retries_refused = 0
+        self.shed = self.refused = self.in_flight = 0
 
     def move(self, loop: asyncio.AbstractEventLoop) -> None:
         """Go on in another loop, as the one before has ended, and with it whatever waited or was under way in it."""
@@ -123,6 +130,11 @@ class Protection:
         """One that was taken is not made."""
         self.quota.give_back()
         self.retries -= 1
+
+    def quantile_s(self, q: float) -> float | None:
+        """The service time, seconds, that a part `q` of its calls of late kept to; None while too few were made."""
+        latency = self.latency if self.bulkhead is None else self.bulkhead.latency
+        return None if latency is None else latency.quantile(q)
 
     async def enter(self, now: Callable[[], float], deadline: float | None, op: CallOp) -> "Entry":
         """Wait until the component may be asked; raises BreakerOpenError or ShedError when it may not be."""
@@ -160,6 +172,7 @@ class Protection:
             calls=self.calls,
             attempts=self.attempts,
             retries=self.retries,
+            hedges=self.hedges,
             retries_refused=self.retries_refused,
             shed=self.shed,
             refused=self.refused,
@@ -192,13 +205,14 @@ class Entry:
     """Leave for one attempt. What the component itself did is told by `begin` and `end`, around the asking alone: what
     comes of its answer afterwards, as when a write in doubt is settled, says nothing of it."""
 
-    __slots__ = ("_began", "_ended", "_error", "_permit", "_protection", "_slot")
+    __slots__ = ("_ended", "_error", "_permit", "_protection", "_slot", "began")
 
     def __init__(self, protection: Protection, slot: Slot | None, permit: Permit | None) -> None:
         self._protection: Protection | None = protection
         self._slot = slot
         self._permit = permit
-        self._began: float | None = None
+        self.began: float | None = None
+        """When the component was asked; None until then."""
         self._ended: float | None = None
         self._error: BaseException | None = None
 
@@ -209,7 +223,7 @@ class Entry:
 
     def begin(self, now: float) -> None:
         """The component is asked."""
-        self._began = now
+        self.began = now
         if self._protection is not None:
             self._protection.attempts += 1
 
@@ -224,11 +238,14 @@ class Entry:
         if protection is None:
             return
         protection.in_flight -= 1
-        began, ended = self._began, self._ended
+        began, ended = self.began, self._ended
         error = raised if isinstance(raised, ContractError) else self._error
         took_s = 0.0 if began is None else max(0.0, (now if ended is None else ended) - began)
+        failed = ended is None or error is not None
         if self._slot is not None:
-            self._slot.leave(now, took_s, failed=ended is None or error is not None)
+            self._slot.leave(now, took_s, failed=failed)
+        elif protection.latency is not None:
+            protection.latency.note(took_s, failed=failed)
         if self._permit is not None:
             if ended is None or not says_something(error):
                 self._permit.drop(now)

@@ -1,7 +1,7 @@
 """What one run holds while it executes."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -9,15 +9,16 @@ from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.history import History
 from stretto.engine.protection import Protection
 from stretto.engine.sessions import Sessions
-from stretto.plan.model import Plan
+from stretto.plan.model import CallOp, Plan
 from stretto.record.model import EffectRecord, ErrorInfo, Run, StepRecord
 from stretto.record.recorder import Journal
 from stretto.types.budget import Budget
 from stretto.types.enums import Durability, Reason, RunStatus, StepStatus
 from stretto.types.ids import StepPath
+from stretto.types.json import JsonObject
 from stretto.types.learning import Reward
 from stretto.types.messages import RunInfo
-from stretto.types.protocols import Clock
+from stretto.types.protocols import Clock, Live
 
 
 def milliseconds(seconds: float) -> float:
@@ -64,6 +65,12 @@ class RunState(msgspec.Struct, kw_only=True):
     sessions: Sessions
     protections: dict[str, Protection]
     """Of the plan's components, by name: only those for which anything was declared."""
+    retuned: Mapping[int, CallOp]
+    """Steps that people changed while the workflow runs: by the id of the plan's operation, the one in its place."""
+    given: JsonObject
+    """What the caller gave for `resources`."""
+    live: Live | None = None
+    """What probes tell of the machine; None without any."""
     history: History | None = None
     is_downgraded: bool = False
     """Whether something answered in place of a step."""

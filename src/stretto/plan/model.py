@@ -16,10 +16,10 @@ from stretto.record.model import Manifest
 from stretto.types.budget import BudgetSpec
 from stretto.types.card import ANY_OBJECT
 from stretto.types.enums import Durability, Effect
-from stretto.types.errors import Code, ComponentError
+from stretto.types.errors import Code, ComponentError, RejectedError
 from stretto.types.ids import Digest
 from stretto.types.json import Json, Schema
-from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
+from stretto.types.protection import BreakerRule, BulkheadRule, HedgeRule, Jitter, QuotaRule
 from stretto.types.protocols import Component, RetryRule
 
 Frame: TypeAlias = list[Any]
@@ -34,23 +34,33 @@ FIRST_FREE_SLOT: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Full-jitter exponential backoff: wait U(0, min(cap, base * 2^(n-1))) after failed attempt n (AWS Architecture
-    Blog, "Exponential Backoff And Jitter", 2015)."""
+    """Backoff with jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", 2015), after failed attempt n:
+    full jitter waits U(0, min(cap, base * 2^(n-1))), decorrelated jitter min(cap, U(base, 3 * the wait before))."""
 
     max_attempts: int = 3
     base_s: float = 0.1
     cap_s: float = 10.0
     codes: frozenset[Code] = frozenset()
     """Codes to retry on; empty means what the error itself says of retrying."""
+    jitter: Jitter = Jitter.FULL
 
-    def delay_s(self, attempt: int, error: ComponentError, draw: float) -> float | None:
-        """Seconds to wait after failed attempt `attempt`, or None to give up. A component's Retry-After is a floor."""
+    def delay_s(self, attempt: int, error: ComponentError, draw: float, last_s: float = 0.0) -> float | None:
+        """Seconds to wait after failed attempt `attempt`, or None to give up. A component's Retry-After is a floor.
+
+        An answer that was refused is tried again whatever the codes, which are those of errors.
+        """
         if attempt >= self.max_attempts:
             return None
-        if error.rpc_code not in self.codes if self.codes else not error.retryable:
+        is_named = isinstance(error, RejectedError) or error.rpc_code in self.codes
+        if not is_named if self.codes else not error.retryable:
             return None
-        backoff = draw * min(self.cap_s, self.base_s * 2.0 ** (attempt - 1))
-        return max(backoff, error.retry_after_s or 0.0)
+        return max(self._backoff_s(attempt, draw, last_s), error.retry_after_s or 0.0)
+
+    def _backoff_s(self, attempt: int, draw: float, last_s: float) -> float:
+        if self.jitter is Jitter.DECORRELATED:
+            highest = max(self.base_s, 3.0 * last_s)
+            return min(self.cap_s, self.base_s + draw * (highest - self.base_s))
+        return draw * min(self.cap_s, self.base_s * 2.0 ** (attempt - 1))
 
 
 NO_RETRY: Final[RetryRule] = Retry(max_attempts=1)
@@ -78,6 +88,8 @@ class Op:
     guard_reads: frozenset[int] = frozenset()
     reads: frozenset[int] = frozenset()
     """Every slot it reads, guard included."""
+    reads_live: bool = False
+    """It reads `resources`, which probes refresh while the run goes on."""
     share: float | None = None
     """Largest part of what is left of the budget that it may spend, in (0, 1]."""
 
@@ -100,6 +112,10 @@ class CallOp(Op):
     """Of the component's single action; looked up per call when `action_field` is set."""
     timeout_s: float | None = None
     retry: RetryRule = NO_RETRY
+    rejects: Getter | None = None
+    """Condition on an answer, by which it counts as none; read from a frame of the output and the request."""
+    rejects_source: str = ""
+    hedge: HedgeRule | None = None
     priority: int = 0
     """Whose call goes first when others wait for the component."""
     fallback: "Fallback | None" = None

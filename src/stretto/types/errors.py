@@ -11,6 +11,7 @@
     │   ├── ContractError        its request or response broke a schema; carries every Violation
     │   ├── BreakerOpenError     it was failing, and was not asked
     │   ├── ShedError            it was full, and was not asked
+    │   ├── RejectedError        it answered, and the step says that such an answer is none
     │   └── InDoubtError         a write was sent and nobody knows whether it happened
     ├── BudgetError              the run may not spend what the call needs
     ├── ReplayError              a recorded run cannot stand for what was asked
@@ -275,6 +276,15 @@ class ShedError(ComponentError):
 
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(message, Code.RESOURCE_EXHAUSTED, retry_after_s=retry_after_s, sent=False)
+
+
+class RejectedError(ComponentError):
+    """The component answered, and the step's condition for trying again says that this is no answer."""
+
+    code = "component.rejected"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Code.DATA_LOSS, retryable=True)
 
 
 class InDoubtError(ComponentError):

@@ -63,6 +63,9 @@ class Call(msgspec.Struct, frozen=True):
     budget: Budget
     caller: Caller | None = None
     """Set for components whose card has the capability ``call``."""
+    previous_attempts: int = 0
+    """Of this step and of the calls around it, that failed before this one: whoever is asked can tell how often the
+    same was tried already."""
 
     @property
     def effect_key(self) -> str:

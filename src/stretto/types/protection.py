@@ -4,7 +4,18 @@ Durations are seconds and rates are parts of one. `spec` refuses values outside 
 that contradict each other. The defaults fit the traffic of agents: tens of calls, each of seconds to minutes.
 """
 
+from enum import StrEnum
+
 import msgspec
+
+
+class Jitter(StrEnum):
+    """How the wait before a retry is drawn, so that those who failed together do not come back together."""
+
+    FULL = "full"
+    """Anything up to a bound that doubles with each failure: the least work for all, and sometimes no wait at all."""
+    DECORRELATED = "decorrelated"
+    """Between the shortest wait and three times the last: never less than the shortest."""
 
 
 class QuotaRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,3 +90,15 @@ class BulkheadRule(msgspec.Struct, frozen=True, kw_only=True):
     """Calls at once that an adaptive limit never goes beyond, min_limit or more. Default 200, as Netflix's."""
     queue: int = 100
     """Calls that wait at most, 0 or more; the next is refused. Default 100, as resilience4j's thread pool."""
+
+
+class HedgeRule(msgspec.Struct, frozen=True, kw_only=True):
+    """When a call that takes long is made again beside itself. Only what reads, and within the quota of retries."""
+
+    after_s: float | None = None
+    """Seconds after which it is made again, more than 0. Default None: after the component's own p95, once known."""
+    copies: int = 1
+    """How many are made beside the first at most, in [1, 4].
+
+    Default 1, which gains nearly all (Dean and Barroso, "The Tail at Scale", 2013); gRPC allows 4.
+    """

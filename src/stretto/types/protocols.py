@@ -5,6 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from stretto.types.card import Card
 from stretto.types.errors import ComponentError
+from stretto.types.json import JsonObject
 from stretto.types.messages import Request, Response, RunInfo
 
 
@@ -101,12 +102,23 @@ class Clock(Protocol):
         ...
 
 
+class Live(Protocol):
+    """What `resources.*` reads beside what the caller gave: probes refresh it in the background."""
+
+    def read(self, given: JsonObject) -> JsonObject:
+        """The values as they stand, those that the caller gave over those of probes. Cheap: it waits for nothing."""
+        ...
+
+
 class RetryRule(Protocol):
     """Whether and when a failed attempt is made again. Pure: the engine owns time, budget and randomness."""
 
     @property
     def max_attempts(self) -> int: ...
 
-    def delay_s(self, attempt: int, error: ComponentError, draw: float) -> float | None:
-        """Seconds to wait after failed attempt number `attempt` (1-based), None to give up; `draw` is U[0,1)."""
+    def delay_s(self, attempt: int, error: ComponentError, draw: float, last_s: float = 0.0) -> float | None:
+        """Seconds to wait after failed attempt number `attempt` (1-based), None to give up.
+
+        `draw` is U[0,1); `last_s` is how long the wait before this one was, 0 for the first.
+        """
         ...

@@ -1,0 +1,114 @@
+"""A step's record: what it was asked, what it answered, how long that took and what was tried."""
+
+import msgspec
+
+from stretto.engine.called import Called
+from stretto.engine.failure import error_info
+from stretto.engine.report import kept_evidence, kept_model_calls, kept_rewards
+from stretto.engine.state import milliseconds
+from stretto.record.model import Attempt, StepRecord
+from stretto.types.enums import Reason, StepStatus
+from stretto.types.errors import StrettoError
+from stretto.types.json import JsonObject
+from stretto.types.messages import Response
+
+
+def succeed(called: Called, encoded: bytes, output: JsonObject, began: float) -> JsonObject:
+    """Record that the step answered, in an attempt that began then; returns its output."""
+    if called.attempts is not None:
+        called.attempts.append(_last_attempt(called, began))
+    keep(called, StepStatus.OK, encoded, began=began)
+    count_usage(called)
+    return output
+
+
+def count_usage(called: Called) -> None:
+    """Add what an answer used to what its run did."""
+    state, response = called.state, called.response
+    if response is not None and response.usage is not None:
+        state.tokens_in += response.usage.input_tokens
+        state.tokens_out += response.usage.output_tokens
+        state.cost += response.usage.cost
+
+
+def keep(
+    called: Called,
+    status: StepStatus,
+    encoded: bytes,
+    *,
+    error: StrettoError | None = None,
+    reason: Reason | None = None,
+    began: float | None = None,
+) -> None:
+    """Add the step to the record of its run."""
+    state = called.state
+    zero, ended = state.started, state.now()
+    record = StepRecord(
+        path=called.path,
+        status=status,
+        component=called.op.component_name,
+        action=called.action,
+        effect=called.effect,
+        reason=reason,
+        started_ms=milliseconds(called.started - zero),
+        ended_ms=milliseconds(ended - zero),
+        input=msgspec.Raw(called.encoded),
+        output=msgspec.Raw(encoded),
+        simulated=called.simulated,
+    )
+    if began is not None:
+        record.service_ms = milliseconds(ended - began - called.waited_s)
+    if called.waited_s:
+        record.queue_ms = milliseconds(called.waited_s)
+    if error is not None:
+        record.error = error_info(error, called.path)
+    if called.attempts is not None:
+        record.attempts = tuple(called.attempts)
+    if called.evidence is not None:
+        record.evidence = called.evidence
+    if called.response is not None and not called.is_bare:
+        _add_response(called, record, called.response)
+    state.keep(record)
+
+
+def note_failure(called: Called, began: float, error: StrettoError) -> None:
+    """Record an attempt that failed."""
+    state = called.state
+    if called.attempts is None:
+        called.attempts = []
+    called.attempts.append(
+        Attempt(
+            started_ms=state.ms(began),
+            queue_ms=milliseconds(called.waited_s),
+            service_ms=milliseconds(max(0.0, state.now() - began - called.waited_s)),
+            error=error_info(error, called.path),
+        )
+    )
+
+
+def _last_attempt(called: Called, began: float) -> Attempt:
+    state = called.state
+    queue_ms = milliseconds(called.waited_s) + (called.response.queue_ms if called.response is not None else 0.0)
+    spent_ms = milliseconds(state.now() - began)
+    return Attempt(
+        started_ms=state.ms(began), queue_ms=round(queue_ms, 3), service_ms=max(0.0, round(spent_ms - queue_ms, 3))
+    )
+
+
+def _add_response(called: Called, record: StepRecord, response: Response) -> None:
+    """Copy what a component reported beside its output."""
+    if response.actions:
+        record.actions = response.actions
+    if response.model_calls:
+        record.model_calls = kept_model_calls(response)
+    if response.usage is not None:
+        record.usage = response.usage
+    if response.evidence:
+        record.evidence = {**kept_evidence(response), **record.evidence}
+    if response.queue_ms:
+        record.queue_ms = round(record.queue_ms + response.queue_ms, 3)
+        record.service_ms = max(0.0, round(record.service_ms - response.queue_ms, 3))
+    if response.rewards:
+        record.rewards = kept_rewards(response)
+        if record.status is StepStatus.OK:
+            called.state.rewards.extend(record.rewards)
