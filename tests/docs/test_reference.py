@@ -25,7 +25,7 @@ from stretto.spec.contract import CONTRACT
 from stretto.spec.domain_keys import DOMAIN_RECORD
 from stretto.spec.estimate_keys import ESTIMATE
 from stretto.spec.fields import LONG_FORM
-from stretto.spec.protection_keys import BREAKER, BULKHEAD, QUOTA
+from stretto.spec.protection_keys import BREAKER, BULKHEAD, HEDGE, QUOTA
 from stretto.spec.records import Record
 from stretto.spec.resilience_keys import FALLBACK, RESILIENCE, RETRY
 from stretto.spec.shorthand import BASES
@@ -59,6 +59,7 @@ TABLES: list[tuple[Page, str, Record[Any]]] = [
     (WORKFLOW_FILE, "quota", QUOTA),
     (WORKFLOW_FILE, "breaker", BREAKER),
     (WORKFLOW_FILE, "bulkhead", BULKHEAD),
+    (WORKFLOW_FILE, "hedge", HEDGE),
     (WORKFLOW_FILE, "fallback", FALLBACK),
     (WORKFLOW_FILE, "estimate", ESTIMATE),
     (CONTRACT_FILE, "contract", CONTRACT),

@@ -9,6 +9,7 @@ from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Reader, compile_mapping
 from stretto.plan.finding import Finder
+from stretto.plan.made_again import MadeAgain
 from stretto.plan.model import NO_RETRY, CallOp, Fallback, Retry
 from stretto.plan.names import Names
 from stretto.plan.protection import Declarations
@@ -39,6 +40,11 @@ class Calls:
         resilience = step.resilience
         plain = self.plain(component, step.name.value, slot)
         self.protections.declare(card, step)
+        again = MadeAgain(self._reader, card)
+        when = None if resilience.retry is None else resilience.retry.when
+        rejects = None if when is None else again.condition(when)
+        if resilience.hedge is not None:
+            again.hold_hedge(resilience.hedge.span)
         return replace(
             plain,
             inputs=mapped.getters,
@@ -46,6 +52,9 @@ class Calls:
             reads=mapped.slots,
             timeout_s=_seconds(resilience.timeout),
             retry=_retry(resilience.retry),
+            rejects=None if rejects is None else rejects.get,
+            rejects_source="" if when is None else when.value,
+            hedge=None if resilience.hedge is None else resilience.hedge.value,
             priority=0 if resilience.bulkhead is None else resilience.bulkhead.value.priority,
             fallback=self._fallback(resilience.fallback, card, mapped.type, slot),
             estimate_tokens=step.estimate.tokens,
@@ -125,4 +134,5 @@ def _retry(spec: RetrySpec | None) -> RetryRule:
         base_s=spec.base.total_seconds(),
         cap_s=spec.cap.total_seconds(),
         codes=frozenset(spec.on),
+        jitter=spec.jitter,
     )

@@ -32,6 +32,8 @@ class PlanCode(StrEnum):
     """The fallback cannot answer in the step's place."""
     PROTECTION = "plan.protection"
     """A component is to be protected in two ways."""
+    RETRY = "plan.retry"
+    """What a retry or a hedge is to do cannot be done, or would do nothing."""
     CARRY = "plan.carry"
     """A step writes a `carry` that the loop does not declare, or outside a loop."""
     MEMORY = "plan.memory"

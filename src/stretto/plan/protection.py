@@ -27,7 +27,7 @@ class Declarations:
         """Add what a step declares; reports what contradicts another step."""
         spec = step.resilience
         retry, bulkhead = spec.retry, spec.bulkhead
-        if retry is None and spec.breaker is None and bulkhead is None:
+        if not any((retry, spec.breaker, bulkhead, spec.hedge)):
             return
         self.found.setdefault(card.name, ProtectionRules())
         if retry is not None and retry.quota is not None:

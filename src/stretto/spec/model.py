@@ -16,7 +16,7 @@ from stretto.types.budget import BudgetSpec
 from stretto.types.enums import Durability
 from stretto.types.errors import Code
 from stretto.types.json import Json, JsonObject
-from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
+from stretto.types.protection import BreakerRule, BulkheadRule, HedgeRule, Jitter, QuotaRule
 
 
 class OnItemError(StrEnum):
@@ -74,7 +74,7 @@ class MergeSpec(msgspec.Struct, frozen=True):
 
 
 class RetrySpec(msgspec.Struct, frozen=True, kw_only=True):
-    """Full-jitter exponential backoff."""
+    """Backoff with jitter."""
 
     attempts: int = 3
     """The first one counted."""
@@ -84,6 +84,9 @@ class RetrySpec(msgspec.Struct, frozen=True, kw_only=True):
     """Longest wait ever."""
     on: tuple[Code, ...] = ()
     """Errors to retry on; empty leaves it to what the error says of itself."""
+    when: Located[str] | None = None
+    """Condition on an answer, by which it counts as none."""
+    jitter: Jitter = Jitter.FULL
     quota: Located[QuotaRule] | None = None
     """Of the component, for all its steps; None leaves the default."""
 
@@ -113,6 +116,7 @@ class ResilienceSpec(msgspec.Struct, frozen=True, kw_only=True):
     breaker: Located[BreakerRule] | None = None
     """Of the component, for all its steps."""
     bulkhead: Located[BulkheadSpec] | None = None
+    hedge: Located[HedgeRule] | None = None
     fallback: FallbackSpec | None = None
 
 

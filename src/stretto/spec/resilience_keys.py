@@ -6,12 +6,13 @@ from stretto.spec.codes import SpecCode
 from stretto.spec.durations import render
 from stretto.spec.model import FallbackSpec, ResilienceSpec, RetrySpec
 from stretto.spec.nested import Items, ObjectValue
-from stretto.spec.protection_keys import BREAKER, BULKHEAD, QUOTA
+from stretto.spec.protection_keys import BREAKER, BULKHEAD, HEDGE, QUOTA
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.shapes import Choice, Duration, Whole
 from stretto.spec.source import Located
-from stretto.spec.texts import REFERENCE
+from stretto.spec.texts import EXPRESSION, REFERENCE
 from stretto.types.errors import Code
+from stretto.types.protection import Jitter
 
 T = TypeVar("T")
 
@@ -40,6 +41,16 @@ ON: Final = Key(
     example="on: [unavailable]",
     also=("codes", "errors"),
 )
+WHEN: Final = Key(
+    "when",
+    EXPRESSION,
+    means="answers that count as none, as a condition on `output` and `input`",
+    example="when: \"output.text == ''\"",
+    also=("if", "until", "condition"),
+)
+JITTER: Final = Key(
+    "jitter", Choice(Jitter), means="how the waits are drawn", example="jitter: decorrelated", also=("randomness",)
+)
 QUOTA_KEY: Final = Key("quota", QUOTA, means=QUOTA.means, example="quota: {ratio: 0.2}", also=("budget",))
 
 
@@ -57,6 +68,8 @@ def _retry(fields: Fields) -> RetrySpec:
         base=default.base if base is None else base,
         cap=default.cap if cap is None else cap,
         on=fields.get(ON) or (),
+        when=fields.get(WHEN),
+        jitter=fields.get(JITTER) or default.jitter,
         quota=_located(fields, QUOTA_KEY),
     )
     if spec.base > spec.cap and BASE in fields:
@@ -68,7 +81,7 @@ def _retry(fields: Fields) -> RetrySpec:
 RETRY: Final = Record(
     "retry",
     means="how often, and after what waits, a failed call is made again",
-    keys=(ATTEMPTS, BASE, CAP, ON, QUOTA_KEY),
+    keys=(ATTEMPTS, BASE, CAP, JITTER, ON, WHEN, QUOTA_KEY),
     build=_retry,
     is_thing=False,
 )
@@ -124,18 +137,22 @@ BULKHEAD_KEY: Final = Key(
     "bulkhead", BULKHEAD, means=BULKHEAD.means, example="bulkhead: {limit: 8}", also=("concurrency", "limit")
 )
 
+HEDGE_KEY: Final = Key(
+    "hedge", HEDGE, means=HEDGE.means, example="hedge: {after: 500ms}", also=("hedging", "backup", "speculate")
+)
+
 RESILIENCE: Final = Record(
     "resilience",
     means="how the step copes with failure",
-    keys=(TIMEOUT, RETRY_KEY, BREAKER_KEY, BULKHEAD_KEY, FALLBACK_KEY),
+    keys=(TIMEOUT, RETRY_KEY, BREAKER_KEY, BULKHEAD_KEY, HEDGE_KEY, FALLBACK_KEY),
     is_thing=False,
     build=lambda fields: ResilienceSpec(
         timeout=fields.get(TIMEOUT),
         retry=fields.get(RETRY_KEY),
         breaker=_located(fields, BREAKER_KEY),
         bulkhead=_located(fields, BULKHEAD_KEY),
+        hedge=_located(fields, HEDGE_KEY),
         fallback=fields.get(FALLBACK_KEY),
     ),
-    later={"hedge": "remove it"},
     may_be_empty=False,
 )

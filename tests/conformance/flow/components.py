@@ -127,3 +127,16 @@ async def hang(n: int) -> Number:
 @stretto.reward("judge", terms=("right", "quick"), inline=True)
 def judge(n: int) -> dict[str, float]:
     return {"right": float(n), "quick": 1.0}
+
+
+@stretto.component(effects="write")
+async def pay(n: int) -> Number:
+    return {"n": n}
+
+
+@stretto.component("counts", scope="run", effects="read")
+class Counts:
+    """One for each run."""
+
+    async def __call__(self, n: int) -> Number:
+        return {"n": n}

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from stretto.plan.model import Retry
-from stretto.types.errors import Code, ComponentError
+from stretto.types.errors import Code, ComponentError, RejectedError
+from stretto.types.protection import Jitter
 
 UNAVAILABLE = ComponentError("down", Code.UNAVAILABLE)
 BROKEN = ComponentError("no", Code.INVALID_ARGUMENT)
@@ -16,6 +17,31 @@ draws = st.floats(0.0, 1.0, exclude_max=True)
 def test_the_wait_before_a_retry_is_full_jitter() -> None:
     rule = Retry(max_attempts=9, base_s=1.0, cap_s=4.0)
     assert [rule.delay_s(n, UNAVAILABLE, 0.5) for n in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, 2.0]
+
+
+def test_decorrelated_jitter_waits_up_to_three_times_as_long_as_the_last_time() -> None:
+    rule = Retry(max_attempts=9, base_s=1.0, cap_s=20.0, jitter=Jitter.DECORRELATED)
+    waits = [0.0]
+    for attempt in range(1, 6):
+        wait = rule.delay_s(attempt, UNAVAILABLE, 0.5, waits[-1])
+        assert wait is not None
+        waits.append(wait)
+    assert waits[1:] == [1.0, 2.0, 3.5, 5.75, 9.125]
+    assert rule.delay_s(6, UNAVAILABLE, 0.999, 19.0) == 20.0
+
+
+@given(seconds, seconds, draws, seconds)
+def test_decorrelated_jitter_stays_between_the_base_and_the_cap(
+    base: float, cap: float, draw: float, last: float
+) -> None:
+    rule = Retry(base_s=min(base, cap), cap_s=cap, jitter=Jitter.DECORRELATED)
+    wait = rule.delay_s(1, UNAVAILABLE, draw, last)
+    assert wait is not None
+    assert min(base, cap) <= wait <= cap
+
+
+def test_an_answer_that_counts_as_none_is_tried_again_whatever_the_codes() -> None:
+    assert Retry(codes=frozenset({Code.ABORTED})).delay_s(1, RejectedError("empty"), 0.0) == 0.0
 
 
 @given(seconds, seconds, st.integers(1, 1000), draws, seconds)

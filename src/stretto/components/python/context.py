@@ -50,6 +50,11 @@ class Context:
         return self._call.attempt
 
     @property
+    def previous_attempts(self) -> int:
+        """How often this step, and the calls around it, were tried and failed before this attempt."""
+        return self._call.previous_attempts
+
+    @property
     def effect_key(self) -> str:
         """Idempotency key of this step, the same for every attempt."""
         return self._call.effect_key

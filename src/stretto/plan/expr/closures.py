@@ -30,7 +30,7 @@ from stretto.plan.expr.evaluators import (
     then_path,
 )
 from stretto.plan.expr.library import JSON_KINDS, compile_part
-from stretto.plan.expr.semantics import EXACT_BELOW, contained, equal, indexed, ordering, size
+from stretto.plan.expr.semantics import EXACT_BELOW, contained, equal, indexed, is_json, ordering, size
 from stretto.plan.expr.syntax import (
     Binary,
     Call,
@@ -57,7 +57,7 @@ MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 SCALARS: Final = JSON_KINDS | {Kind.FLOAT}
 """Types whose values the library gives back as they are."""
 
-OWN_FUNCTIONS: Final = frozenset({"size", "dyn", *TEXT_TESTS})
+OWN_FUNCTIONS: Final = frozenset({"size", "dyn", "isJson", *TEXT_TESTS})
 """Functions that Python has as well."""
 
 
@@ -163,6 +163,9 @@ class _Compiler:
             return lambda frame: size(value(frame))
         if node.function == "dyn":
             return operands[0]
+        if node.function == "isJson":
+            text = operands[0]
+            return lambda frame: is_json(text(frame))
         return text_test(node.function, *operands)
 
     def _comprehension(self, node: Comprehension) -> Evaluate:

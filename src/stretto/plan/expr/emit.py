@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, assert_never
 from stretto.plan.expr.check import Checked
 from stretto.plan.expr.parse import BINDING, UNARY_BINDING
 from stretto.plan.expr.phrases import (
+    IS_JSON,
     SPAN,
     as_text,
     at_index,
@@ -229,6 +230,8 @@ class _Writer:
         match node.function:
             case "matches" if node.target is None:
                 return f"{self.write(operands[0], WHOLE)}.matches({self.write(operands[1])})"
+            case "isJson":
+                return f"{IS_JSON}({self.write(operands[0])})"
             case "size" if kind in (Kind.STRING, Kind.DYN):
                 return self._named(operands[0], size_of)
             case "string" if kind in (Kind.BOOL, Kind.DYN):

@@ -1,4 +1,4 @@
-"""The functions of CEL's standard library that can be called here, with what they take and give."""
+"""The functions that can be called: those of CEL's standard library, and one of ours, with what they take and give."""
 
 from typing import Final
 
@@ -48,6 +48,7 @@ FUNCTIONS: Final = {
     **_method("contains", TEXT, TEXT, result=BOOL, like="input.query.contains('refund')"),
     **_method("startsWith", TEXT, TEXT, result=BOOL, like="input.id.startsWith('#')"),
     **_method("endsWith", TEXT, TEXT, result=BOOL, like="input.file.endsWith('.pdf')"),
+    **_method("isJson", TEXT, result=BOOL, like="output.text.isJson()"),
     **_convert("string", NUMBER | TEXT | {Kind.BOOL}, STRING, "string(input.count)"),
     **_convert("int", NUMBER | TEXT, INT, "int(input.price)"),
     **_convert("double", NUMBER | TEXT, FLOAT, "double(input.count)"),

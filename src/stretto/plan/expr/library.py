@@ -14,8 +14,8 @@ from typing import Any, Final
 from stretto.plan.expr.access import Accessor, as_number, path_getter
 from stretto.plan.expr.check import Checked
 from stretto.plan.expr.emit import Emitted, ItemPath, emit, emit_part
-from stretto.plan.expr.phrases import CHARACTERS, SECONDS, SPAN, ZULU
-from stretto.plan.expr.semantics import NoValue
+from stretto.plan.expr.phrases import CHARACTERS, IS_JSON, SECONDS, SPAN, ZULU
+from stretto.plan.expr.semantics import NoValue, is_json
 from stretto.plan.expr.spans import given, in_seconds
 from stretto.plan.expr.syntax import Has, Node
 from stretto.plan.valuetype import Kind
@@ -138,6 +138,7 @@ def _seconds(value: timedelta) -> str:
 
 _OWN_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     CHARACTERS: len,
+    IS_JSON: is_json,
     SECONDS: in_seconds,
     SPAN: given,
     ZULU: _zulu,

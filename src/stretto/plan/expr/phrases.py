@@ -18,6 +18,9 @@ SECONDS: Final = "_seconds"
 SPAN: Final = "_span"
 """Name of the function that gives a duration's text as the library reads it without a loss."""
 
+IS_JSON: Final = "_is_json"
+"""Name of the function that tells whether a text is JSON."""
+
 NO_TIME: Final = 'duration("0")'
 """What a duration is compared with, and its type."""
 MOMENT: Final = 'timestamp("1970-01-01T00:00:00Z")'

@@ -7,6 +7,8 @@ them as doubles. Values of different types are unequal in CEL, never an error; t
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+import orjson
+
 from stretto.types.json import Json
 
 
@@ -122,3 +124,14 @@ def settle(operator: str, operands: Iterable[Callable[[list[Any]], Json]], frame
     if failure:
         raise failure
     return not settling
+
+
+def is_json(text: Json) -> bool:
+    """Whether a text is a JSON document (RFC 8259): what a model was asked for, and may not have written."""
+    if type(text) is not str:
+        raise NoValue(f"isJson() does not take {in_words(text)}")
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
