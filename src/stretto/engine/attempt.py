@@ -93,7 +93,8 @@ async def _ask(called: Called, request: Request) -> Response:
     except BaseException as error:
         entry.end(now(), error)
         raise
-    entry.end(now(), None)
+    usage = response.usage if isinstance(response, Response) else None  # it may be anything
+    entry.end(now(), None, 0 if usage is None else usage.output_tokens)
     return response
 
 

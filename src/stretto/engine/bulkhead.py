@@ -28,16 +28,16 @@ class Slot:
     def __init__(self, bulkhead: "Bulkhead") -> None:
         self._bulkhead: Bulkhead | None = bulkhead
 
-    def leave(self, now: float, took_s: float, *, failed: bool) -> None:
+    def leave(self, now: float, took_s: float, *, failed: bool, tokens: int = 0) -> None:
         """Hand the place to the next that waits, at event-loop time `now`. Only the first call counts.
 
         `took_s` is the time of service alone, seconds. Failed is any call without an answer, cancelled ones too; one
-        that was never sent took 0.
+        that was never sent took 0. `tokens` is what a model wrote, as far as that is known.
         """
         bulkhead = self._bulkhead
         if bulkhead is not None:
             self._bulkhead = None
-            bulkhead.take_back(now, took_s, failed=failed)
+            bulkhead.take_back(now, took_s, failed=failed, tokens=tokens)
 
 
 class _Waiter(NamedTuple):
@@ -99,10 +99,10 @@ class Bulkhead:
             raise outcome
         return outcome
 
-    def take_back(self, now: float, took_s: float, *, failed: bool) -> None:
+    def take_back(self, now: float, took_s: float, *, failed: bool, tokens: int = 0) -> None:
         """What `Slot.leave` does."""
         self.latency.note(took_s, failed=failed)
-        self.limit.sample(now, took_s, self.in_flight, failed=failed)
+        self.limit.sample(now, took_s, self.in_flight, failed=failed, tokens=tokens)
         self.in_flight -= 1
         self._let_in(now)
 

@@ -34,10 +34,11 @@ class Limit(Protocol):
         """Calls that may be in flight; 1 or more."""
         ...
 
-    def sample(self, now: float, took_s: float, in_flight: int, *, failed: bool) -> None:
+    def sample(self, now: float, took_s: float, in_flight: int, *, failed: bool, tokens: int = 0) -> None:
         """Learn from a call that left at event-loop time `now`, one of `in_flight`, after `took_s` seconds of service.
 
         Failed is any call without an answer: what its service time would have been is only known to be no less.
+        `tokens` is what a model wrote; 0 where that is not known.
         """
         ...
 
@@ -52,7 +53,7 @@ class FixedLimit:
             raise UsageError(f"a limit of {value} calls in flight lets nobody in; expected 1 or more")
         self.value = value
 
-    def sample(self, now: float, took_s: float, in_flight: int, *, failed: bool) -> None:
+    def sample(self, now: float, took_s: float, in_flight: int, *, failed: bool, tokens: int = 0) -> None:
         """Nothing to learn."""
 
 
@@ -68,13 +69,17 @@ class Gradient2:
     answer that did not come yet is as far off as ever. It never teaches what is usual, or a component that hangs
     would. One that failed before that is no sample: an error that answers at once tells of no queue.
 
+    Where a component reports what it wrote, a time is that for each output token, a window's seconds over its tokens:
+    else it would follow the mix of prompts. (Of single calls' ratios the shortest answers, which are all prompt, would
+    outweigh the rest.) A call that tells of no tokens counts as one that wrote as much as most.
+
     Known faults, its model's too:
 
     - the usual time drifts: an overload that lasts as long as its memory (`LONG_S`), or that it begins in, becomes
       the norm, and the limit creeps up, at worst to `most`;
     - while fewer than half the limit are in flight it neither grows nor shrinks;
     - it grows by less than one call a round trip: begin near the capacity where that is known;
-    - it takes longer answers for a queue: give it the time per output token where a component reports tokens.
+    - it takes longer answers for a queue where the component reports no tokens.
     """
 
     __slots__ = (
@@ -83,10 +88,13 @@ class Gradient2:
         "_long_s",
         "_passed",
         "_passed_s",
+        "_passed_tokens",
         "_peak",
         "_seen",
         "_seen_s",
+        "_seen_tokens",
         "_taught",
+        "_usual_tokens",
         "least",
         "most",
         "value",
@@ -100,7 +108,9 @@ class Gradient2:
         self._limit = float(min(max(initial, least), most))
         self.value = int(self._limit)
         self._long_s: float | None = None
-        """What calls usually take, the long mean; None until the first window ends."""
+        """What calls usually take for each token, the long mean; None until the first window ends."""
+        self._usual_tokens = 0.0
+        """What most calls write; 0 while none has told."""
         self._taught = 0
         """Samples in it, up to `LONG_SAMPLES`."""
         self._long_at = 0.0
@@ -108,29 +118,43 @@ class Gradient2:
         self._open_window()
 
     def _open_window(self) -> None:
-        self._passed, self._passed_s = 0, 0.0
-        self._seen, self._seen_s = 0, 0.0
+        self._passed, self._passed_s, self._passed_tokens = 0, 0.0, 0.0
+        self._seen, self._seen_s, self._seen_tokens = 0, 0.0, 0.0
         """Those that passed and those that failed late."""
         self._peak = 0
 
-    def sample(self, now: float, took_s: float, in_flight: int, *, failed: bool) -> None:
+    def sample(self, now: float, took_s: float, in_flight: int, *, failed: bool, tokens: int = 0) -> None:
         """Learn from a call that left; the last one of a window moves the limit. Constant time."""
+        written = self._written(tokens)
         if not failed:
             self._passed += 1
             self._passed_s += took_s
-        elif self._long_s is None or took_s <= self._long_s:
+            self._passed_tokens += written
+        elif self._long_s is None or took_s <= self._long_s * written:
             return
         else:
-            took_s += self._long_s
+            took_s += self._long_s * written
         self._seen += 1
         self._seen_s += took_s
+        self._seen_tokens += written
         if in_flight > self._peak:
             self._peak = in_flight
         if self._seen >= WINDOW and self._seen >= self.value:
             self._close_window(now)
 
+    def _written(self, tokens: int) -> float:
+        """What a call counts as having written: 1 for all of a component that never tells."""
+        if not tokens:
+            return self._usual_tokens or 1.0
+        if not self._usual_tokens:  # what was learnt until now is the time of whole calls
+            self._usual_tokens = float(tokens)
+            self._long_s, self._taught = None, 0
+            self._open_window()
+        self._usual_tokens += SMOOTHING * (tokens - self._usual_tokens)
+        return float(tokens)
+
     def _close_window(self, now: float) -> None:
-        short_s = self._seen_s / self._seen
+        short_s = self._seen_s / self._seen_tokens
         long_s = self._learn(now, short_s)
         if 2 * self._peak >= self._limit:
             goal = self._limit * _gradient(short_s, long_s) + min(MOST_QUEUED, sqrt(self._limit) / 2)
@@ -148,7 +172,7 @@ class Gradient2:
             if self._taught == LONG_SAMPLES:
                 since = max(0.0, now - self._long_at)
                 weight = min(weight, since / (since + LONG_S))
-            long_s += weight * (self._passed_s / self._passed - long_s)
+            long_s += weight * (self._passed_s / self._passed_tokens - long_s)
         if long_s > 2 * short_s:
             long_s *= 0.95
         self._long_s, self._long_at = long_s, now

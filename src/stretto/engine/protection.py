@@ -205,7 +205,7 @@ class Entry:
     """Leave for one attempt. What the component itself did is told by `begin` and `end`, around the asking alone: what
     comes of its answer afterwards, as when a write in doubt is settled, says nothing of it."""
 
-    __slots__ = ("_ended", "_error", "_permit", "_protection", "_slot", "began")
+    __slots__ = ("_ended", "_error", "_permit", "_protection", "_slot", "_tokens", "began")
 
     def __init__(self, protection: Protection, slot: Slot | None, permit: Permit | None) -> None:
         self._protection: Protection | None = protection
@@ -215,6 +215,7 @@ class Entry:
         """When the component was asked; None until then."""
         self._ended: float | None = None
         self._error: BaseException | None = None
+        self._tokens = 0
 
     @property
     def holds_place(self) -> bool:
@@ -227,10 +228,11 @@ class Entry:
         if self._protection is not None:
             self._protection.attempts += 1
 
-    def end(self, now: float, error: BaseException | None) -> None:
-        """It answered, or raised."""
+    def end(self, now: float, error: BaseException | None, tokens: int = 0) -> None:
+        """It answered, and wrote so many tokens as far as that is known, or raised."""
         self._ended = now
         self._error = error
+        self._tokens = tokens
 
     def leave(self, now: float, raised: BaseException | None) -> None:
         """The attempt is over; only the first time counts. An answer that broke its contract is a failure."""
@@ -243,7 +245,7 @@ class Entry:
         took_s = 0.0 if began is None else max(0.0, (now if ended is None else ended) - began)
         failed = ended is None or error is not None
         if self._slot is not None:
-            self._slot.leave(now, took_s, failed=failed)
+            self._slot.leave(now, took_s, failed=failed, tokens=self._tokens)
         elif protection.latency is not None:
             protection.latency.note(took_s, failed=failed)
         if self._permit is not None:

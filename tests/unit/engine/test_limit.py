@@ -162,3 +162,58 @@ def test_whatever_it_is_told_it_stays_within_its_bounds(
         now += since
         limit.sample(now, took_s, in_flight, failed=failed)
         assert least <= limit.value <= least + more
+
+
+@given(SAMPLES, st.lists(st.integers(0, 10_000), min_size=400, max_size=400))
+def test_it_stays_within_its_bounds_whatever_is_written(
+    samples: list[tuple[float, float, int, bool]], written: list[int]
+) -> None:
+    limit, now = Gradient2(least=2, most=50), 0.0
+    for (since, took_s, in_flight, failed), tokens in zip(samples, written, strict=False):
+        now += since
+        limit.sample(now, took_s, in_flight, failed=failed, tokens=tokens)
+        assert 2 <= limit.value <= 50
+
+
+def _write(limit: Gradient2, lengths: list[int], s_a_token: float, *, rounds: int, tell: bool = True) -> None:
+    """Round trips of answers of these lengths, over and over; `tell` says whether the component reports them."""
+    now, turn = 0.0, 0
+    for _ in range(rounds):
+        busy = limit.value
+        for _ in range(busy):
+            tokens = lengths[turn % len(lengths)]
+            turn += 1
+            now += 0.01
+            limit.sample(now, tokens * s_a_token, busy, failed=False, tokens=tokens if tell else 0)
+
+
+@pytest.mark.parametrize("tell", [True, False])
+def test_longer_answers_are_no_queue_where_their_length_is_known(tell: bool) -> None:
+    limit = Gradient2(most=40)
+    _write(limit, [100], 0.01, rounds=100, tell=tell)
+    assert limit.value == 40
+    _write(limit, [1000], 0.01, rounds=20, tell=tell)
+    assert (limit.value == 40) is tell
+
+
+def test_slower_tokens_are_a_queue_however_long_the_answers() -> None:
+    limit = Gradient2(most=40)
+    _write(limit, [10, 1000, 200], 0.01, rounds=100)
+    assert limit.value == 40
+    _write(limit, [10, 100, 20], 0.05, rounds=20)
+    assert limit.value < 20
+
+
+def test_what_was_learnt_of_whole_calls_is_forgotten_when_a_component_tells_its_tokens() -> None:
+    limit = Gradient2(most=40)
+    _write(limit, [100], 0.01, rounds=100, tell=False)
+    _write(limit, [100], 0.01, rounds=100)
+    assert limit.value == 40
+
+
+def test_a_time_out_counts_as_a_call_that_wrote_as_much_as_most() -> None:
+    limit = Gradient2(most=40)
+    _write(limit, [100], 0.01, rounds=100)
+    for n in range(400):
+        limit.sample(100.0 + n, 5.0, limit.value, failed=True)
+    assert limit.value <= 10
