@@ -30,6 +30,8 @@ class PlanCode(StrEnum):
     """`for_each` over something else."""
     FALLBACK = "plan.fallback"
     """The fallback cannot answer in the step's place."""
+    BUSINESS_FALLBACK = "plan.business_fallback"
+    """The workflow's fallback cannot answer in its place, or what is expected of it is nothing."""
     PROTECTION = "plan.protection"
     """A component is to be protected in two ways."""
     RETRY = "plan.retry"

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from stretto.plan.blocks import Blocks
+from stretto.plan.business import Businesses
 from stretto.plan.calls import Calls
 from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
@@ -77,6 +78,8 @@ class _Compiler:
         )
         body = self._blocks.compile(spec.steps, names)
         output = self._output(names, output_schema)
+        business = Businesses(self._report, self._reader, self._finder, self._calls, self._slots)
+        fallback = business.compile(spec, names, body, RUN_TYPE)
         if contract is not None:
             check_reward(contract.reward, self._calls.components.values(), self._report)
             check_promises(contract, spec.steps, self._report, self._reader)
@@ -107,6 +110,7 @@ class _Compiler:
             nested=nested,
             memory=read_memory,
             protections=self._calls.protections.found,
+            business=fallback,
             reads_run=RUN in self._slots.read,
             reward_weights={} if contract is None else {term.name.value: term.weight for term in contract.reward},
             notes=tuple(self._reader.notes),

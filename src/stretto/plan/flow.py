@@ -209,6 +209,17 @@ def may_write(op: AnyOp) -> bool:
     return any(may_write(inner) for inner in op.body.ops)
 
 
+def components_called(block: Block) -> frozenset[str]:
+    """Names of the components that the steps of a block call, those of sub-workflows too; not their fallbacks."""
+    found: set[str] = set()
+    for op in block.ops:
+        if isinstance(op, CallOp):
+            found.add(op.component_name)
+        else:
+            found |= components_called(op.plan.body if isinstance(op, SubOp) else op.body)
+    return frozenset(found)
+
+
 def _report_cycle(cycle: Cycle, steps: Sequence[StepSpec], report: Report) -> None:
     names = [steps[index].name.value for index in cycle.indices]
     step = steps[cycle.indices[0]]

@@ -19,7 +19,15 @@ from stretto.types.enums import Durability, Effect
 from stretto.types.errors import Code, ComponentError, RejectedError
 from stretto.types.ids import Digest
 from stretto.types.json import Json, Schema
-from stretto.types.protection import BreakerRule, BulkheadRule, HedgeRule, Jitter, QuotaRule
+from stretto.types.protection import (
+    BreakerRule,
+    BulkheadRule,
+    ExerciseRule,
+    HedgeRule,
+    Jitter,
+    QuotaRule,
+    StreakRule,
+)
 from stretto.types.protocols import Component, RetryRule
 
 Frame: TypeAlias = list[Any]
@@ -194,6 +202,33 @@ AnyOp: TypeAlias = CallOp | MapOp | LoopOp | SubOp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What a fallback's answer must satisfy."""
+
+    name: str
+    holds: Getter
+    """Both read a frame of two: the input, and the answer."""
+    when: Getter | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusinessFallback:
+    """What answers in the place of the whole workflow."""
+
+    op: CallOp
+    """Its request is read from the frame of the run that failed; its answer goes to its slot."""
+    takes: frozenset[str] | None = None
+    """Without a mapping: the fields of the workflow's input that it is asked with, where they are there; None is all."""
+    is_mapped: bool = False
+    """Its request is made by the inputs of `op`, and not by `takes`."""
+    output: tuple[tuple[str, Getter], ...] = ()
+    """The workflow's output, made of its answer; empty when that is its answer as it is."""
+    streak: StreakRule = StreakRule()
+    exercise: ExerciseRule | None = None
+    expectations: tuple[Expectation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """Steps that share a scope, with the order that the data flow leaves."""
 
@@ -248,6 +283,8 @@ class Plan:
     """Reads the `memory` root before the first step; None when no step reads it."""
     protections: dict[str, ProtectionRules] = field(default_factory=dict)
     """What protects a component, by its name: of those only for which anything was declared."""
+    business: BusinessFallback | None = None
+    """What answers when the run fails; None where a failed run stays failed."""
     reads_run: bool = False
     reward_weights: dict[str, float] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()

@@ -1,4 +1,4 @@
-"""Durations as people write them: ``800ms``, ``1.5s``, ``2m``, ``1h``, ``1m30s``."""
+"""Durations as people write them: ``800ms``, ``1.5s``, ``2m``, ``1h``, ``1m30s``, ``30d``."""
 
 import re
 from datetime import timedelta
@@ -7,6 +7,7 @@ from typing import Final
 from stretto.spec.suggest import nearest
 
 UNITS: Final = {
+    "d": timedelta(days=1),
     "h": timedelta(hours=1),
     "m": timedelta(minutes=1),
     "s": timedelta(seconds=1),
@@ -20,7 +21,7 @@ LONGEST: Final = timedelta(days=365)
 PATTERN: Final = "^(?=.)" + "".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for unit in UNITS) + "$"
 """As a regular expression, for Python and for JSON Schema alike."""
 
-EXPECTED: Final = "a duration with its unit: 800ms, 1.5s, 2m, 1h or 1m30s"
+EXPECTED: Final = "a duration with its unit: 800ms, 1.5s, 2m, 1h, 1m30s or 30d"
 
 _DURATION: Final = re.compile(PATTERN)
 _NUMBER: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([^\W\d_]*)\s*")
@@ -40,8 +41,9 @@ _WORDS: Final = {
     "hrs": "h",
     "hour": "h",
     "hours": "h",
+    "day": "d",
+    "days": "d",
 }
-_HOURS_A_DAY: Final = 24
 
 
 def duration_or_none(text: str) -> timedelta | None:
@@ -74,15 +76,13 @@ def remedy(text: str) -> str:
     if text.lstrip().startswith("-"):
         return "a duration is never negative"
     if _DURATION.fullmatch(text):
-        return "at most a year (8760h)"
+        return "at most a year (365d)"
     found = _NUMBER.fullmatch(text)
     if found is None:
         return ""
     number, unit = found[1], found[2].casefold()
     if not unit:
         return f"{number}ms or {number}s"
-    if unit in ("d", "day", "days"):
-        return f"{float(number) * _HOURS_A_DAY:g}h"
     if unit == "us":
         return f"{float(number) / 1000:g}ms"
     known = _WORDS.get(unit) or (unit if unit in UNITS else nearest(unit, _WORDS))

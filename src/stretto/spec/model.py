@@ -16,7 +16,15 @@ from stretto.types.budget import BudgetSpec
 from stretto.types.enums import Durability
 from stretto.types.errors import Code
 from stretto.types.json import Json, JsonObject
-from stretto.types.protection import BreakerRule, BulkheadRule, HedgeRule, Jitter, QuotaRule
+from stretto.types.protection import (
+    BreakerRule,
+    BulkheadRule,
+    ExerciseRule,
+    HedgeRule,
+    Jitter,
+    QuotaRule,
+    StreakRule,
+)
 
 
 class OnItemError(StrEnum):
@@ -190,6 +198,30 @@ class ComponentDecl(msgspec.Struct, frozen=True, kw_only=True):
     """Everything but `kind`; what may stand here, the kind knows."""
 
 
+class ExpectationSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What the answers of a fallback must satisfy: those for which `when` is true, or all."""
+
+    name: Located[str]
+    when: Located[str] | None = None
+    holds: Located[str]
+
+
+class BusinessSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What answers in the place of a whole workflow that failed."""
+
+    span: Span
+    component: Located[str]
+    input_mapping: tuple[FieldMapping, ...] | None = None
+    """None when the key is absent."""
+    output: tuple[FieldMapping, ...] = ()
+    """Empty when its answer is the workflow's as it is."""
+    streak: StreakRule = StreakRule()
+    exercise: ExerciseRule | None = None
+    expectations: tuple[ExpectationSpec, ...] = ()
+    """Read from their own file when the key gives a path."""
+    expectations_path: Located[str] | None = None
+
+
 class WorkflowSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A whole workflow file."""
 
@@ -206,5 +238,6 @@ class WorkflowSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the component that provides ``memory.*``."""
     budget: BudgetSpec = BudgetSpec()
     durability: Durability = Durability.RUN
+    fallback: BusinessSpec | None = None
     steps: tuple[StepSpec, ...]
     output: tuple[FieldMapping, ...] = ()

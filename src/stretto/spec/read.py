@@ -51,6 +51,27 @@ def read_mapping(source: Source, what: str, report: Report) -> MapNode:
     return root
 
 
+def read_list(source: Source, what: str, report: Report) -> ListNode:
+    """The list that a file consists of; `what` names its entries in messages, in the plural.
+
+    Raises SpecError when the text cannot be read as one list; what can be passed over is reported.
+    """
+    if len(source.text) > MAX_BYTES:
+        raise SpecError([_too_large(source.name)])
+    read = json_tree if source.name.lower().endswith(".json") else yaml_tree
+    root = read(source, report)
+    if not isinstance(root, ListNode):
+        report.fail(_no_list(root, source, what))
+    return root
+
+
+def _no_list(root: Node | None, source: Source, what: str) -> Problem:
+    expected = f"a list of {what}"
+    if root is None:
+        return Problem(code=SpecCode.EMPTY, message="this file is empty", file=source.name, expected=expected)
+    return root.span.problem(SpecCode.TYPE, f"the top of this file is {describe(root)}", expected=expected)
+
+
 def _no_mapping(root: Node | None, source: Source, what: str) -> Problem:
     if root is None:
         return Problem(

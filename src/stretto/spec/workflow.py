@@ -7,7 +7,8 @@ import msgspec
 from stretto.spec.codes import SpecCode
 from stretto.spec.contract import load_contract
 from stretto.spec.contract_model import ContractSpec
-from stretto.spec.model import ComponentFile, WorkflowSpec
+from stretto.spec.expectation_keys import load_expectations
+from stretto.spec.model import ComponentFile, ExpectationSpec, WorkflowSpec
 from stretto.spec.nodes import quote
 from stretto.spec.read import read_mapping, read_source
 from stretto.spec.report import Report
@@ -45,9 +46,25 @@ def _with_files(workflow: WorkflowSpec, folder: Path, report: Report) -> Workflo
         if isinstance(part, ComponentFile) and not (folder / part.path.value).is_file():
             how = f"write it: a function under @stretto.component in {part.path.value} for each component"
             report.add(no_file(part.path, folder, "component file", or_else=how))
+    fallback = workflow.fallback
+    if fallback is not None and fallback.expectations_path is not None:
+        expected = _expectations(fallback.expectations_path, folder, report)
+        workflow = msgspec.structs.replace(workflow, fallback=msgspec.structs.replace(fallback, expectations=expected))
     if workflow.contract_path is None:
         return workflow
     return msgspec.structs.replace(workflow, contract=_contract(workflow.contract_path, folder, report))
+
+
+def _expectations(path: Located[str], folder: Path, report: Report) -> tuple[ExpectationSpec, ...]:
+    if not (folder / path.value).is_file():
+        report.add(no_file(path, folder, "file of expectations"))
+        return ()
+    try:
+        return load_expectations(folder / path.value)
+    except SpecError as error:  # what is wrong with the workflow is told beside it
+        for problem in error.problems:
+            report.add(problem)
+        return ()
 
 
 def _contract(path: Located[str], folder: Path, report: Report) -> ContractSpec | None:

@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from stretto.spec.business_keys import BUSINESS
 from stretto.spec.codes import SpecCode
 from stretto.spec.component_keys import ComponentsShape
 from stretto.spec.contract import CONTRACT
@@ -157,6 +158,13 @@ BUDGET_KEY: Final = Key("budget", BUDGET, means=BUDGET.means, example="budget: {
 DURABILITY: Final = Key(
     "durability", Choice(Durability), means="how much of a run survives a killed process", example="durability: step"
 )
+FALLBACK: Final = Key(
+    "fallback",
+    BUSINESS,
+    means=BUSINESS.means,
+    example="fallback: {component: bank-rules}",
+    also=("business_fallback", "on_error", "default"),
+)
 STEPS_KEY: Final = Key(
     "steps",
     STEPS,
@@ -192,6 +200,7 @@ def _workflow(fields: Fields) -> WorkflowSpec:
         memory=fields.get(MEMORY),
         budget=fields.get(BUDGET_KEY) or BudgetSpec(),
         durability=fields.get(DURABILITY) or Durability.RUN,
+        fallback=fields.get(FALLBACK),
         steps=fields.get(STEPS_KEY) or (),
         output=fields.get(OUTPUT) or (),
     )
@@ -221,6 +230,7 @@ _WORKFLOW_KEYS: Final = (
     MEMORY,
     BUDGET_KEY,
     DURABILITY,
+    FALLBACK,
     STEPS_KEY,
     OUTPUT,
 )

@@ -102,3 +102,25 @@ class HedgeRule(msgspec.Struct, frozen=True, kw_only=True):
 
     Default 1, which gains nearly all (Dean and Barroso, "The Tail at Scale", 2013); gRPC allows 4.
     """
+
+
+class StreakRule(msgspec.Struct, frozen=True, kw_only=True):
+    """After how many failures in a row a fallback answers without trying, and when what failed is tried again."""
+
+    after: int = 3
+    """Failures in a row from which it answers at once, in [1, 1000].
+
+    Default 3: two may be one bad minute of a network, and every further one is a customer who waits for nothing.
+    """
+    retry_after_s: float = 60.0
+    """Seconds until one call is let through to try again, in [0.1, 86400]; doubled by each that fails, to at most ten
+    minutes or this, whichever is longer. Default 60.0: what restarts is back by then."""
+
+
+class ExerciseRule(msgspec.Struct, frozen=True, kw_only=True):
+    """How often, and by how much of the real traffic, a fallback is asked beside the real answer."""
+
+    every_s: float = 2_592_000.0
+    """Seconds from one exercise to the next, in [60, 31536000]. Default 30 days, a month."""
+    share: float = 0.01
+    """Part of the runs that ask it while an exercise is due, in (0, 1]. Default 0.01."""

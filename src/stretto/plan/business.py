@@ -1,0 +1,224 @@
+"""Compile the business fallback: what answers in the place of a workflow that failed.
+
+It is to answer when nothing else does, so it is held to more than a step: it writes nothing, calls nobody, is none of
+what may have failed, and what it gives fits the workflow's contract.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from stretto.plan.calls import Calls
+from stretto.plan.codes import PlanCode
+from stretto.plan.expectations import compile_expectations
+from stretto.plan.fields import Mapped, Reader, compile_mapping
+from stretto.plan.finding import Finder
+from stretto.plan.flow import components_called
+from stretto.plan.model import RUN, Block, BusinessFallback, CallOp
+from stretto.plan.names import Binding, Names
+from stretto.plan.slots import Slots
+from stretto.plan.valuetype import DYN, STRING, ValueType, from_schema, mismatch, object_of
+from stretto.spec.durations import render
+from stretto.spec.model import BusinessSpec, FieldMapping, WorkflowSpec
+from stretto.spec.report import Report
+from stretto.spec.source import Located
+from stretto.types.budget import BudgetSpec
+from stretto.types.card import Card
+from stretto.types.enums import Effect
+from stretto.types.json import Schema
+
+PATH: Final = "fallback"
+"""Under which its call is recorded."""
+
+FAILURE_TYPE: Final = object_of(
+    {"step": STRING, "component": STRING, "reason": STRING, "code": STRING, "message": STRING}
+)
+"""What `run.failure` reads; `engine` fills it."""
+
+RESERVED_PART: Final = 0.1
+"""Of a deadline, for the business fallback, where the file says nothing: rules answer in milliseconds."""
+
+MOST_RESERVED: Final = timedelta(seconds=1)
+"""The longest such reserve."""
+
+
+def with_reserve(budget: BudgetSpec) -> BudgetSpec:
+    """A budget that leaves a business fallback time to answer: a tenth of the deadline, at most 1 s, unless it does."""
+    if budget.deadline is None or budget.reserve:
+        return budget
+    return BudgetSpec(
+        deadline=budget.deadline,
+        reserve=min(budget.deadline * RESERVED_PART, MOST_RESERVED),
+        retries=budget.retries,
+        tokens=budget.tokens,
+        cost=budget.cost,
+    )
+
+
+class Businesses:
+    """Compiles the fallback of one workflow."""
+
+    def __init__(self, report: Report, reader: Reader, finder: Finder, calls: Calls, slots: Slots) -> None:
+        self._report = report
+        self._reader = reader
+        self._finder = finder
+        self._calls = calls
+        self._slots = slots
+
+    def compile(
+        self, workflow: WorkflowSpec, names: Names, body: Block, run_type: ValueType
+    ) -> BusinessFallback | None:
+        """The fallback of a workflow whose steps are compiled; None without one, or after reporting what is wrong."""
+        spec = workflow.fallback
+        if spec is None:
+            return None
+        self._check_names(workflow)
+        component = self._finder.component(spec.component)
+        if component is None:
+            return None
+        card = component.card
+        self._check_card(spec.component, card, body)
+        self._note_time(spec, workflow.budget)
+        slot = self._slots.new(PATH)
+        plain = self._calls.plain(component, PATH, slot)
+        request = self._request(workflow, spec, card, _with_failure(names, run_type))
+        output = self._output(workflow, spec, card, slot, _with_failure(names, run_type))
+        answer = from_schema(card.output) if output is None else output.type
+        input_schema, output_schema = _schemas(workflow)
+        expectations = compile_expectations(
+            spec.expectations,
+            DYN if input_schema is None else from_schema(input_schema),
+            answer if output_schema is None else from_schema(output_schema),
+            self._report,
+        )
+        return BusinessFallback(
+            op=_asked(plain, request),
+            takes=_taken(workflow, card) or None,
+            is_mapped=request is not None,
+            output=() if output is None else output.getters,
+            streak=spec.streak,
+            exercise=spec.exercise,
+            expectations=expectations,
+        )
+
+    # what it may be
+
+    def _check_names(self, workflow: WorkflowSpec) -> None:
+        """Its own record stands where that of a step of this name would."""
+        for step in workflow.steps:
+            if step.name.value == PATH:
+                self._problem(
+                    step.name,
+                    f"a step is called '{PATH}', as the record of the workflow's `fallback` is",
+                    expected="another name for the step",
+                    suggestion="name: step_fallback",
+                )
+
+    def _check_card(self, place: Located[str], card: Card, body: Block) -> None:
+        writing = sorted(action for action, effect in card.effects.items() if effect is Effect.WRITE)
+        if writing:
+            self._problem(
+                place,
+                f"'{card.name}' writes, and a workflow's fallback must change nothing: it answers for runs that failed "
+                "anywhere, and may be asked beside those that did not",
+                expected="a component whose effects are pure or read",
+                suggestion=f'effects="read" in the declaration of {card.name}, if that is true',
+            )
+        if "call" in card.capabilities:
+            self._problem(
+                place,
+                f"'{card.name}' calls other components, which may be what failed",
+                expected="a component that answers by itself",
+            )
+        if card.name in components_called(body):
+            self._problem(
+                place,
+                f"'{card.name}' is called by a step of this workflow, and may be what failed",
+                expected="a component that no step calls",
+                suggestion="a decision table of kind rules, or a function of its own",
+            )
+
+    def _note_time(self, spec: BusinessSpec, budget: BudgetSpec) -> None:
+        if budget.deadline is None:
+            self._reader.note(
+                spec.component.span,
+                "without a deadline a component that hangs is waited for, and the fallback never answers; give "
+                "`budget: {deadline: ...}`",
+            )
+        elif not budget.reserve:
+            self._reader.note(
+                spec.component.span,
+                f"the budget has no reserve: {render(with_reserve(budget).reserve)} of the deadline are kept for it",
+            )
+
+    # what it is asked, and what comes of its answer
+
+    def _request(self, workflow: WorkflowSpec, spec: BusinessSpec, card: Card, names: Names) -> Mapped | None:
+        """Its request, as mapped; None without a mapping, after holding what it takes to the workflow's input."""
+        mappings, at = spec.input_mapping, spec.component.span
+        if mappings is None:
+            fields = [FieldMapping(Located(name, at), Located(f"input.{name}", at)) for name in _taken(workflow, card)]
+            compile_mapping(self._reader, fields, names, card.input, at, f"the fallback '{card.name}'")
+            return None
+        mapped = compile_mapping(self._reader, mappings, names, card.input, at, f"the fallback '{card.name}'")
+        self._slots.read |= mapped.slots - {RUN}  # which is filled for it alone
+        return mapped
+
+    def _output(self, workflow: WorkflowSpec, spec: BusinessSpec, card: Card, slot: int, names: Names) -> Mapped | None:
+        """The workflow's output; None when it is the component's as it is."""
+        schema = _schemas(workflow)[1]
+        answered = from_schema(card.output)
+        if not spec.output:
+            reason = None if schema is None else mismatch(answered, from_schema(schema))
+            if reason is not None:
+                self._problem(
+                    spec.component,
+                    f"the answer of '{card.name}' cannot be that of workflow '{workflow.name}': {reason}",
+                    expected="an answer that fits the contract, or an `output` that makes one of it",
+                    suggestion='output: {response: "answer.text"}',
+                )
+            return None
+        names.hide("answer")
+        names.bind(("answer",), [Binding(slot=slot, type=answered)])
+        whose = f"the output of workflow '{workflow.name}'"
+        mapped = compile_mapping(self._reader, spec.output, names, schema, spec.component.span, whose, after_steps=True)
+        self._slots.read |= mapped.slots - {RUN}
+        return mapped
+
+    def _problem(self, place: Located[str], message: str, *, expected: str, suggestion: str = "") -> None:
+        self._report.add(
+            place.span.problem(PlanCode.BUSINESS_FALLBACK, message, expected=expected, suggestion=suggestion)
+        )
+
+
+def _asked(plain: CallOp, request: Mapped | None) -> CallOp:
+    """The call; its request is always checked, since what a failed run did not reach reads null."""
+    return plain if request is None else replace(plain, inputs=request.getters, reads=request.slots)
+
+
+def _with_failure(names: Names, run_type: ValueType) -> Names:
+    """The names that it reads: all of the workflow, and why the run failed."""
+    inner = Names(names)
+    inner.hide("run")
+    inner.bind(("run",), [Binding(slot=RUN, type=object_of({**run_type.fields, "failure": FAILURE_TYPE}))])
+    return inner
+
+
+def _schemas(workflow: WorkflowSpec) -> tuple[Schema | None, Schema | None]:
+    """Of the workflow's input and output, where its contract has them."""
+    contract = workflow.contract
+    if contract is None:
+        return None, None
+    return (
+        None if contract.input is None else contract.input.schema,
+        None if contract.output is None else contract.output.schema,
+    )
+
+
+def _taken(workflow: WorkflowSpec, card: Card) -> frozenset[str]:
+    """The fields of the workflow's input that a component takes; empty where neither says what there is."""
+    takes, schema = frozenset(from_schema(card.input).fields), _schemas(workflow)[0]
+    if schema is None:
+        return takes
+    given = frozenset(from_schema(schema).fields)
+    return takes & given if takes else given
