@@ -33,7 +33,7 @@ def _load(case: dict[str, Any], folder: Path) -> stretto.Workflow:
     return stretto.load(_write(case, folder), store=folder / "runs.db")
 
 
-@pytest.mark.parametrize("case", _cases("flow.yaml"))
+@pytest.mark.parametrize("case", [*_cases("flow.yaml"), *_cases("business_flow.yaml")])
 def test_the_compiler_says_what_the_case_expects(case: dict[str, Any], tmp_path: Path) -> None:
     expected = case["expect"].get("problems", [])
     try:
@@ -51,7 +51,7 @@ def test_the_compiler_says_what_the_case_expects(case: dict[str, Any], tmp_path:
         assert [part for part in wanted.get("contains", []) if part not in text] == [], text
 
 
-@pytest.mark.parametrize("case", _cases("run.yaml"))
+@pytest.mark.parametrize("case", [*_cases("run.yaml"), *_cases("business_run.yaml")])
 def test_a_run_says_what_the_case_expects(case: dict[str, Any], tmp_path: Path) -> None:
     expect = case["expect"]
     with _load(case, tmp_path) as workflow:

@@ -20,10 +20,12 @@ from stretto.engine.failure import NOTHING_HAPPENED
 from stretto.plan.codes import PlanCode
 from stretto.plan.expr.functions import FUNCTIONS, MACROS
 from stretto.plan.expr.problem import ExprCode
+from stretto.spec.business_keys import BUSINESS, EXERCISE
 from stretto.spec.codes import SpecCode
 from stretto.spec.contract import CONTRACT
 from stretto.spec.domain_keys import DOMAIN_RECORD
 from stretto.spec.estimate_keys import ESTIMATE
+from stretto.spec.expectation_keys import EXPECTATION
 from stretto.spec.fields import LONG_FORM
 from stretto.spec.protection_keys import BREAKER, BULKHEAD, HEDGE, QUOTA
 from stretto.spec.records import Record
@@ -61,6 +63,9 @@ TABLES: list[tuple[Page, str, Record[Any]]] = [
     (WORKFLOW_FILE, "bulkhead", BULKHEAD),
     (WORKFLOW_FILE, "hedge", HEDGE),
     (WORKFLOW_FILE, "fallback", FALLBACK),
+    (WORKFLOW_FILE, "business_fallback", BUSINESS),
+    (WORKFLOW_FILE, "exercise", EXERCISE),
+    (WORKFLOW_FILE, "expectation", EXPECTATION),
     (WORKFLOW_FILE, "estimate", ESTIMATE),
     (CONTRACT_FILE, "contract", CONTRACT),
     (CONTRACT_FILE, "Types", LONG_FORM),

@@ -14,12 +14,12 @@ from stretto.cli.errors import error_document, error_text
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, WorkflowFile
-from stretto.cli.plan_lines import StepLine, effects_of, limits_of, protection_of, step_lines
+from stretto.cli.plan_lines import StepLine, effects_of, fallback_of, limits_of, protection_of, step_lines
 from stretto.cli.rows import labelled, one_piece
 from stretto.cli.section import section
 from stretto.cli.terminal import note, notes, print_json, results, show
 from stretto.cli.words import EFFECT_STYLES, count_text
-from stretto.plan.model import Note, Plan
+from stretto.plan.model import BusinessFallback, Note, Plan
 from stretto.spec.codes import SpecCode
 from stretto.types.card import Card
 from stretto.types.enums import Scope
@@ -76,7 +76,19 @@ def _document(plan: Plan, file: Path, said: list[Note]) -> Any:
         "durability": plan.durability.value,
         "steps": [msgspec.to_builtins(line) for line in step_lines(plan)],
         "components": [msgspec.to_builtins(component.card) for component in plan.components.values()],
+        "fallback": None if plan.business is None else _fallback(plan.business),
         "notes": [{"place": each.place, "text": each.text} for each in said],
+    }
+
+
+def _fallback(business: BusinessFallback) -> Any:
+    exercise = business.exercise
+    return {
+        "component": business.op.component_name,
+        "after": business.streak.after,
+        "retry_after_s": business.streak.retry_after_s,
+        "exercise": None if exercise is None else msgspec.to_builtins(exercise),
+        "expectations": [each.name for each in business.expectations],
     }
 
 
@@ -88,6 +100,8 @@ def _report(plan: Plan, file: Path, said: list[Note], width: int, *, verbose: bo
         section("steps", _steps(lines, width, verbose=verbose)),
         section("components", _components(plan, width, verbose=verbose)),
     ]
+    if plan.business is not None:
+        parts.append(section("fallback", Text(fallback_of(plan))))
     if any(line.together for line in lines):
         parts.insert(3, Text("  Steps with the same number run at the same time.", "dim"))
     if said:

@@ -62,7 +62,7 @@ def make_run(store: WatchedStore, typed: Typed, start: Start, *, as_json: bool) 
     effects = store.effects(made.id) if made.status is RunStatus.PARKED else ()
     in_doubt = [effect.path for effect in effects if effect.in_doubt]
     tell_run(made, store.path, typed, in_doubt, as_json=as_json)
-    return Exit.OK if made.succeeded else Exit.FAILED
+    return Exit.OK if made.answered else Exit.FAILED
 
 
 def _check_kept(store: WatchedStore, place: Path, run: Run) -> None:

@@ -23,7 +23,7 @@ def tell_run(run: Run, path: Path, typed: Typed, in_doubt: Sequence[str], *, as_
     if as_json:
         print_json_bytes(run_document(run, path))
         return
-    if run.succeeded:
+    if run.answered:
         print_json_bytes(bytes(run.output))
     if run.error is not None:
         note(failure_text(run.error))

@@ -7,6 +7,7 @@ from typing import assert_never
 import msgspec
 
 from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, Plan, SubOp
+from stretto.spec.durations import render
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
 
@@ -78,6 +79,25 @@ def protection_of(plan: Plan, component: str) -> list[str]:
     if rules.quota is not None:
         words.append(f"retries at most {rules.quota.ratio:.0%} of its calls")
     return words
+
+
+def fallback_of(plan: Plan) -> str:
+    """What answers in the workflow's place, and when, in words; empty when nothing does."""
+    business = plan.business
+    if business is None:
+        return ""
+    streak = business.streak
+    times = "once a run has failed" if streak.after == 1 else f"after {streak.after:,} failures in a row"
+    words = [
+        f"{business.op.component_name} answers for a run that fails",
+        f"{times} without trying, for {seconds(streak.retry_after_s)}",
+    ]
+    if business.exercise is not None:
+        days = render(timedelta(seconds=business.exercise.every_s))
+        words.append(f"exercised every {days} by {100 * business.exercise.share:.3g} % of the runs")
+    if business.expectations:
+        words.append(f"expected of it: {', '.join(each.name for each in business.expectations)}")
+    return "; ".join(words)
 
 
 def seconds(value: float) -> str:

@@ -15,10 +15,12 @@ GRACE_S: Final = 1.0
 class Watch:
     """One run's timer."""
 
-    __slots__ = ("_handle", "_loop", "armed_at", "waiting")
+    __slots__ = ("_handle", "_loop", "armed_at", "grace_s", "waiting")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, grace_s: float = GRACE_S) -> None:
         self._loop = loop
+        self.grace_s = grace_s
+        """What a component that is cancelled gets for cleaning up; less where another must answer in its place."""
         self._handle: asyncio.TimerHandle | None = None
         self.armed_at = math.inf
         """Event-loop time at which it rings next, unless told of an earlier deadline."""
@@ -57,7 +59,7 @@ class Watch:
             if alarm.deadline is not None:
                 if alarm.deadline <= now:
                     alarm.ring()
-                    alarm.deadline = now + GRACE_S
+                    alarm.deadline = now + self.grace_s
                 if alarm.deadline < self.armed_at:
                     self.arm(alarm.deadline)
 

@@ -4,12 +4,14 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
 
 from stretto.engine.admission import Admitted, admit
 from stretto.engine.alarm import Watch
+from stretto.engine.business import grace_s, stand_by
 from stretto.engine.call import StepCall
 from stretto.engine.carried import carry_on
 from stretto.engine.downgrade import downgrade_of
@@ -18,7 +20,9 @@ from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
 from stretto.engine.protection import Protections
 from stretto.engine.request import RunRequest, request_of
+from stretto.engine.run_root import run_root
 from stretto.engine.sessions import Sessions
+from stretto.engine.standby import Standbys
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.substitutes import hold_to_use, read_substitutes
 from stretto.engine.taint import taint_of
@@ -59,13 +63,18 @@ class Engine:
         clock: Clock | None = None,
         input_key: bytes = b"",
         protections: Protections | None = None,
+        standbys: Standbys | None = None,
     ) -> None:
-        """`protections` are shared by engines whose components are the same; without it, this one has its own."""
+        """`protections` are shared by engines whose components are the same; without it, this one has its own.
+
+        `standbys` know of failures in a row of whole workflows; without it every run is tried, and none is counted.
+        """
         self._recorder = recorder
         self._clock = clock or SystemClock()
         self._jitter = random.Random()  # noqa: S311  # spreads retries, guards nothing
         self._input_key = input_key
         self.protections = protections or Protections()
+        self._standbys = standbys
         self.retuned: Mapping[int, CallOp] = {}
         """Steps that people changed since: by the id of the plan's operation, the one in its place."""
         self.live: Live | None = None
@@ -160,8 +169,12 @@ class Engine:
         loop = asyncio.get_running_loop()
         now = _time_of(loop)
         began = now()
-        state = self._state_of(plan, request, run, history, journal, now, began, Watch(loop))
-        lane = Lane(state.watch.alarm(), Budget.start(request.budget or plan.budget, began))
+        limits = request.budget or plan.budget
+        if plan.business is not None:
+            limits = limits.reserving()
+        watch = Watch(loop) if plan.business is None else Watch(loop, grace_s(limits))
+        state = self._state_of(plan, request, run, history, journal, now, began, watch)
+        lane = Lane(watch.alarm(), Budget.start(limits, began))
         if history is not None and history.mode is Mode.RESUME:
             carry_on(state, history, lane.budget)
         try:
@@ -216,6 +229,7 @@ class Engine:
             retuned=self.retuned,
             given=request.resources,
             live=self.live,
+            standbys=None if history is not None and history.mode is Mode.REPLAY else self._standbys,
             history=history,
         )
 
@@ -230,16 +244,28 @@ class Engine:
         frame[INPUT] = value
         frame[RESOURCES] = request.resources
         if plan.reads_run:
-            frame[RUN] = _run_root(run)
-        try:
-            frame[MEMORY] = await _read_memory(state, request.memory, lane)
-            taint = None if state.history is None else taint_of(state.history, run)
-            await run_block(state, plan.body, frame, "", lane, taint)
-            if state.history is not None and state.history.outputs:
-                _hold_to_use(state, state.history)
-            _read_output(state, frame)
-        except StepFailed as failure:
-            run.status, run.reason, run.error = failure.status, failure.reason, failure.error
+            frame[RUN] = run_root(run)
+        if plan.business is None:
+            await _work(state, request, frame, lane)
+            return
+        work = partial(_work, state, request, frame, lane)
+        standbys = self._standbys if state.history is None else None
+        standby = None if standbys is None else standbys.of(plan, plan.business, state.now())
+        await stand_by(state, plan.business, standby, request, frame, lane, work)
+
+
+async def _work(state: RunState, request: RunRequest, frame: Frame, lane: Lane) -> None:
+    """Run the steps and read the output; the run's status says what became of it."""
+    run = state.run
+    try:
+        frame[MEMORY] = await _read_memory(state, request.memory, lane)
+        taint = None if state.history is None else taint_of(state.history, run)
+        await run_block(state, state.plan.body, frame, "", lane, taint)
+        if state.history is not None and state.history.outputs:
+            _hold_to_use(state, state.history)
+        _read_output(state, frame)
+    except StepFailed as failure:
+        run.status, run.reason, run.error = failure.status, failure.reason, failure.error
 
 
 def _hold_to_use(state: RunState, history: History) -> None:
@@ -328,16 +354,3 @@ def _weighed(state: RunState) -> tuple[Reward, ...]:
         for name, weight in weights.items()
     ]
     return (*named, *(msgspec.structs.replace(r, weight=0.0) for r in latest.values() if r.name not in weights))
-
-
-def _run_root(run: Run) -> JsonObject:
-    """What `run.*` reads."""
-    labels: JsonObject = dict(run.labels)
-    return {
-        "id": run.id,
-        "workflow_run_id": run.workflow_run_id,
-        "tenant": run.tenant,
-        "labels": labels,
-        "seed": run.seed,
-        "started_at_ms": run.started_at_ns // 1_000_000,
-    }

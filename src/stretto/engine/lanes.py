@@ -6,7 +6,7 @@ from contextlib import suppress
 from types import coroutine as awaitable_generator
 from typing import Any, TypeAlias
 
-from stretto.engine.alarm import GRACE_S, Alarm, Watch
+from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.failure import error_info
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.taint import Taint
@@ -100,7 +100,7 @@ class Lanes:
     async def _see_them_stop(self) -> None:
         while self._open:
             with suppress(asyncio.CancelledError):
-                await asyncio.wait(self._open, timeout=GRACE_S)
+                await asyncio.wait(self._open, timeout=self._watch.grace_s)
             self._stop()
 
     def _raise_first(self, opener: Alarm) -> None:

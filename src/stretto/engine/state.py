@@ -9,6 +9,7 @@ from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.history import History
 from stretto.engine.protection import Protection
 from stretto.engine.sessions import Sessions
+from stretto.engine.standby import Standbys
 from stretto.plan.model import CallOp, Plan
 from stretto.record.model import EffectRecord, ErrorInfo, Run, StepRecord
 from stretto.record.recorder import Journal
@@ -71,6 +72,8 @@ class RunState(msgspec.Struct, kw_only=True):
     """What the caller gave for `resources`."""
     live: Live | None = None
     """What probes tell of the machine; None without any."""
+    standbys: Standbys | None = None
+    """Where it is counted that a fallback answered; None where that is nobody's business, as in a replay."""
     history: History | None = None
     is_downgraded: bool = False
     """Whether something answered in place of a step."""
@@ -92,4 +95,6 @@ class RunState(msgspec.Struct, kw_only=True):
         self.run.steps.append(record)
         if record.status is StepStatus.FALLBACK:
             self.is_downgraded = True
+            if self.standbys is not None:
+                self.standbys.count(record.component, record.reason)
         self.journal.step(record)

@@ -5,7 +5,6 @@ what may have failed, and what it gives fits the workflow's contract.
 """
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Final
 
 from stretto.plan.calls import Calls
@@ -25,34 +24,13 @@ from stretto.spec.source import Located
 from stretto.types.budget import BudgetSpec
 from stretto.types.card import Card
 from stretto.types.enums import Effect
+from stretto.types.ids import FALLBACK_PATH
 from stretto.types.json import Schema
-
-PATH: Final = "fallback"
-"""Under which its call is recorded."""
 
 FAILURE_TYPE: Final = object_of(
     {"step": STRING, "component": STRING, "reason": STRING, "code": STRING, "message": STRING}
 )
 """What `run.failure` reads; `engine` fills it."""
-
-RESERVED_PART: Final = 0.1
-"""Of a deadline, for the business fallback, where the file says nothing: rules answer in milliseconds."""
-
-MOST_RESERVED: Final = timedelta(seconds=1)
-"""The longest such reserve."""
-
-
-def with_reserve(budget: BudgetSpec) -> BudgetSpec:
-    """A budget that leaves a business fallback time to answer: a tenth of the deadline, at most 1 s, unless it does."""
-    if budget.deadline is None or budget.reserve:
-        return budget
-    return BudgetSpec(
-        deadline=budget.deadline,
-        reserve=min(budget.deadline * RESERVED_PART, MOST_RESERVED),
-        retries=budget.retries,
-        tokens=budget.tokens,
-        cost=budget.cost,
-    )
 
 
 class Businesses:
@@ -79,8 +57,8 @@ class Businesses:
         card = component.card
         self._check_card(spec.component, card, body)
         self._note_time(spec, workflow.budget)
-        slot = self._slots.new(PATH)
-        plain = self._calls.plain(component, PATH, slot)
+        slot = self._slots.new(FALLBACK_PATH)
+        plain = self._calls.plain(component, FALLBACK_PATH, slot)
         request = self._request(workflow, spec, card, _with_failure(names, run_type))
         output = self._output(workflow, spec, card, slot, _with_failure(names, run_type))
         answer = from_schema(card.output) if output is None else output.type
@@ -106,10 +84,10 @@ class Businesses:
     def _check_names(self, workflow: WorkflowSpec) -> None:
         """Its own record stands where that of a step of this name would."""
         for step in workflow.steps:
-            if step.name.value == PATH:
+            if step.name.value == FALLBACK_PATH:
                 self._problem(
                     step.name,
-                    f"a step is called '{PATH}', as the record of the workflow's `fallback` is",
+                    f"a step is called '{FALLBACK_PATH}', as the record of the workflow's `fallback` is",
                     expected="another name for the step",
                     suggestion="name: step_fallback",
                 )
@@ -148,7 +126,7 @@ class Businesses:
         elif not budget.reserve:
             self._reader.note(
                 spec.component.span,
-                f"the budget has no reserve: {render(with_reserve(budget).reserve)} of the deadline are kept for it",
+                f"the budget has no reserve: {render(budget.reserving().reserve)} of the deadline are kept for it",
             )
 
     # what it is asked, and what comes of its answer

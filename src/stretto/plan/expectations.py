@@ -27,8 +27,10 @@ def compile_expectations(
     reader = Reader(report)
     found = []
     for spec in specs:
-        when = None if spec.when is None else reader.condition(spec.when, names)
+        when = None if spec.when is None else reader.expression(spec.when, names, expect=BOOL)
         holds = reader.expression(spec.holds, names, expect=BOOL)
+        if spec.when is not None and when is not None and not when.slots:
+            _report_constant(spec.when, report)
         if holds is not None and _checks_something(spec.holds, holds, report):
             found.append(Expectation(name=spec.name.value, holds=holds.get, when=None if when is None else when.get))
     return tuple(found)
@@ -46,6 +48,16 @@ def _checks_something(text: Located[str], holds: Read, report: Report) -> bool:
         )
     )
     return False
+
+
+def _report_constant(text: Located[str], report: Report) -> None:
+    report.add(
+        text.span.problem(
+            PlanCode.BUSINESS_FALLBACK,
+            f"`when: {text.value}` reads nothing, so it picks all answers or none",
+            expected="a condition over `input` and `answer`, or no `when` at all",
+        )
+    )
 
 
 def judge(expectations: Sequence[Expectation], run_input: JsonObject, answer: JsonObject) -> dict[str, bool]:

@@ -218,12 +218,12 @@ class BusinessFallback:
     op: CallOp
     """Its request is read from the frame of the run that failed; its answer goes to its slot."""
     takes: frozenset[str] | None = None
-    """Without a mapping: the fields of the workflow's input that it is asked with, where they are there; None is all."""
+    """Without a mapping: the fields of the workflow's input that it is asked with, where they are. None is all."""
     is_mapped: bool = False
     """Its request is made by the inputs of `op`, and not by `takes`."""
     output: tuple[tuple[str, Getter], ...] = ()
     """The workflow's output, made of its answer; empty when that is its answer as it is."""
-    streak: StreakRule = StreakRule()
+    streak: StreakRule
     exercise: ExerciseRule | None = None
     expectations: tuple[Expectation, ...] = ()
 

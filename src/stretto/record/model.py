@@ -254,6 +254,11 @@ class Run(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):
         return decoded(self.resources)
 
     @property
+    def answered(self) -> bool:
+        """Whether its caller got an answer: the workflow's, or that of the fallback in its place."""
+        return self.succeeded or self.status is RunStatus.BUSINESS_FALLBACK
+
+    @property
     def succeeded(self) -> bool:
         """It answered within its contract: what `workflow_success_rate` counts."""
         return self.status in (RunStatus.OK, RunStatus.DEGRADED)

@@ -15,6 +15,7 @@ from stretto.engine.engine import Engine
 from stretto.engine.history import History, hold_to_manifest
 from stretto.engine.protection import Protections, ProtectionStats
 from stretto.engine.request import RunRequest, hold_to_baggage, request_of
+from stretto.engine.standby import Fallbacks, Standbys
 from stretto.engine.substitutes import encoded_answer
 from stretto.plan.model import Plan
 from stretto.record.model import EffectRecord, Run
@@ -49,6 +50,7 @@ class Kin:
     def __init__(self) -> None:
         self.shared = Shared()
         self.protections = Protections()
+        self.standbys = Standbys()
         self._loops: WeakKeyDictionary[Opening, OwnLoop] = WeakKeyDictionary()
         self._joining = threading.Lock()
 
@@ -87,6 +89,12 @@ class Workflow:
         Empty before the first run. Its `amplification` is attempts for each call: 1 when nothing is tried again.
         """
         return self._kin.protections.stats
+
+    @property
+    def fallbacks(self) -> Fallbacks:
+        """How often fallbacks answered, by why: that of the workflow, and those of its steps. Counted like
+        `protections`, without the runs of `for_rollouts`."""
+        return self._kin.standbys.stats(self.plan)
 
     def component(self, name: str) -> Component:
         """A component of this workflow, or of one inside it; UsageError names those there are."""
@@ -270,7 +278,8 @@ class Workflow:
             await self._opening.open()
         if self._engine is None:
             input_key = await asyncio.to_thread(lambda: self.store.input_key)
-            self._engine = Engine(self.store, input_key=input_key, protections=self._kin.protections)
+            standbys = None if self._catalog.is_per_run else self._kin.standbys
+            self._engine = Engine(self.store, input_key=input_key, protections=self._kin.protections, standbys=standbys)
         return self._engine
 
     async def aclose(self) -> None:

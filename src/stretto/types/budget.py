@@ -7,13 +7,19 @@ is a pocket of time that only fallbacks may use.
 
 import math
 from datetime import timedelta
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 
 from stretto.types.errors import BudgetError
 
 UNLIMITED = math.inf
+
+RESERVED_PART: Final = 0.1
+"""Of a deadline, kept for a business fallback where nobody says how much: rules answer in milliseconds."""
+
+MOST_RESERVED: Final = timedelta(seconds=1)
+"""The longest that is kept so."""
 
 
 class BudgetSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +31,12 @@ class BudgetSpec(msgspec.Struct, frozen=True, kw_only=True):
     retries: int | None = None
     tokens: int | None = None
     cost: float | None = None
+
+    def reserving(self) -> "BudgetSpec":
+        """The same limits, with time for a business fallback: a tenth of the deadline, at most 1 s, unless it has."""
+        if self.deadline is None or self.reserve:
+            return self
+        return msgspec.structs.replace(self, reserve=min(self.deadline * RESERVED_PART, MOST_RESERVED))
 
 
 class Pool:

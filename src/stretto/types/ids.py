@@ -15,6 +15,9 @@ StepPath = NewType("StepPath", str)
 MEMORY_PATH: Final = StepPath("$memory")
 """Where the `memory` root is read, which no step of the file does; no step name may hold a ``$``."""
 
+FALLBACK_PATH: Final = StepPath("fallback")
+"""Where the call is recorded that answers in a workflow's place; no step of such a workflow has this name."""
+
 Digest = NewType("Digest", str)
 """SHA-256 of some content, 64 lower-case hex digits."""
 

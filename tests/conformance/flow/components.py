@@ -140,3 +140,25 @@ class Counts:
 
     async def __call__(self, n: int) -> Number:
         return {"n": n}
+
+
+@stretto.component(effects="pure")
+async def rules(risk: str, reason: str = "") -> dict[str, str]:
+    """A stand-in for a decision table, whose output has no schema."""
+    return {"text": f"call us ({risk}{', ' if reason else ''}{reason})"}
+
+
+@stretto.component(effects="pure")
+async def number_rules(n: int) -> Number:
+    return {"n": 0}
+
+
+@stretto.component(effects="write")
+async def writing_rules(n: int) -> Number:
+    return {"n": 0}
+
+
+@stretto.component(effects="pure")
+async def calling_rules(n: int, context: stretto.Context) -> Number:
+    answer = await context.call("add", n=n)
+    return {"n": 0 if answer else n}
