@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 from hypothesis import given, strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from stretto.types.budget import Budget, BudgetSpec
+from stretto.types.budget import Budget, BudgetSpec, Lease
 from stretto.types.errors import BudgetError
 
 AMOUNTS = st.integers(0, 50)
@@ -97,3 +98,92 @@ def test_no_order_of_leases_spends_more_than_the_pool_and_one_overrun(
             lease.settle(used, 0)
             spent += used
         assert budget.pool.tokens == limit - spent
+
+
+class AnyCalls(RuleBasedStateMachine):
+    """Scopes inside scopes that lease, settle, lose and retry in any order: nobody ever has more than before, nor more
+    than those around it, and all that was spent was spent from the root."""
+
+    scopes = Bundle("scopes")
+    leases = Bundle("leases")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Budget.start(BudgetSpec(deadline=timedelta(seconds=100), tokens=1000, retries=20), now=0.0)
+        self.children: list[tuple[Budget, Budget]] = []
+        self.now = 0.0
+        self.spent = 0
+        self.retries_left = 20.0
+
+    @initialize(target=scopes)
+    def begin(self) -> Budget:
+        return self.root
+
+    @rule(
+        target=scopes,
+        scope=scopes,
+        tokens=st.none() | st.integers(1, 2000),
+        retries=st.none() | st.integers(0, 40),
+        seconds=st.floats(0.1, 200),
+        later=st.floats(0, 5),
+    )
+    def enter(self, scope: Budget, tokens: int | None, retries: int | None, seconds: float, later: float) -> Budget:
+        self.now += later
+        child = scope.child(BudgetSpec(deadline=timedelta(seconds=seconds), tokens=tokens, retries=retries), self.now)
+        self.children.append((scope, child))
+        return child
+
+    @rule(target=scopes, scope=scopes, part=st.floats(0.01, 1.0))
+    def share(self, scope: Budget, part: float) -> Budget:
+        child = scope.shared(part)
+        self.children.append((scope, child))
+        return child
+
+    @rule(target=leases, scope=scopes, tokens=AMOUNTS)
+    def lease(self, scope: Budget, tokens: int) -> tuple[Lease, int]:
+        before = scope.pool.tokens
+        try:
+            lease = scope.lease(tokens=tokens)
+        except BudgetError:
+            assert before < tokens or before <= 0
+            return Lease(scope.pool, 0, 0.0), 0
+        self.spent += tokens
+        return lease, tokens
+
+    @rule(lease=consumes(leases), part=st.floats(0, 1))
+    def settle(self, lease: tuple[Lease, int], part: float) -> None:
+        one, estimate = lease
+        used = int(estimate * part)
+        one.settle(used, 0.0)
+        one.settle(0, 0.0)  # only the first counts
+        self.spent -= estimate - used
+
+    @rule(lease=consumes(leases))
+    def lose(self, lease: tuple[Lease, int]) -> None:
+        lease[0].forfeit()
+        lease[0].settle(0, 0.0)
+
+    @rule(scope=scopes)
+    def retry(self, scope: Budget) -> None:
+        left = scope.pool.retries
+        assert scope.take_retry() is (left >= 1)
+        assert self.root.pool.retries in (self.retries_left, self.retries_left - 1)
+        self.retries_left = self.root.pool.retries
+
+    @invariant()
+    def all_is_spent_from_the_root(self) -> None:
+        assert self.root.pool.tokens == 1000 - self.spent
+        assert 0 <= self.root.pool.tokens <= 1000
+        assert self.root.pool.retries >= 0
+
+    @invariant()
+    def nobody_has_more_than_those_around_it(self) -> None:
+        for outer, inner in self.children:
+            assert inner.pool.tokens <= outer.pool.tokens
+            assert inner.pool.retries <= outer.pool.retries
+            assert inner.work_deadline is not None
+            assert outer.work_deadline is not None
+            assert inner.work_deadline <= outer.work_deadline
+
+
+TestAnyCalls = AnyCalls.TestCase
