@@ -100,7 +100,8 @@ def test_nothing_is_tried_more_than_it_may_be_and_every_run_answers_by_its_deadl
     assert len(asked) == stats.attempts <= len(runs) * retry.max_attempts * (1 + copies)
     assert all(request.call.previous_attempts == request.call.attempt - 1 for request in asked)
     quota = protected.quota or QuotaRule()
-    assert stats.retries <= quota.floor + quota.ratio * len(runs) + 1e-9
+    again = len(asked) - len({request.call.run.id for request in asked})
+    assert again <= stats.retries <= quota.floor + quota.ratio * len(runs) + 1e-9
     assert (stats.in_flight, stats.waiting) == (0, 0)
     if protected.bulkhead is not None and protected.bulkhead.limit is not None:
         assert most <= protected.bulkhead.limit
