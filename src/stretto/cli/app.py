@@ -16,6 +16,7 @@ VERBS: Final = {
     "check": "stretto.cli.check",
     "run": "stretto.cli.run",
     "runs": "stretto.cli.runs",
+    "config": "stretto.cli.config",
     "train": "stretto.cli.train",
     "replay": "stretto.cli.replay",
     "demo": "stretto.cli.demo",

@@ -26,7 +26,8 @@ from stretto.engine.standby import Standbys
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.substitutes import hold_to_use, read_substitutes
 from stretto.engine.taint import taint_of
-from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, CallOp, Frame, Plan
+from stretto.engine.tuned import Tuned
+from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Plan
 from stretto.record.canonical import canonical, snapshot
 from stretto.record.model import NULL, ErrorInfo, Run, RunBudget, decoded
 from stretto.record.recorder import Journal, Recorder
@@ -64,10 +65,12 @@ class Engine:
         input_key: bytes = b"",
         protections: Protections | None = None,
         standbys: Standbys | None = None,
+        tuned: Tuned | None = None,
     ) -> None:
         """`protections` are shared by engines whose components are the same; without it, this one has its own.
 
         `standbys` know of failures in a row of whole workflows; without it every run is tried, and none is counted.
+        `tuned` is what holds in place of the plan's own figures, for the plan that this engine runs.
         """
         self._recorder = recorder
         self._clock = clock or SystemClock()
@@ -75,8 +78,7 @@ class Engine:
         self._input_key = input_key
         self.protections = protections or Protections()
         self._standbys = standbys
-        self.retuned: Mapping[int, CallOp] = {}
-        """Steps that people changed since: by the id of the plan's operation, the one in its place."""
+        self._tuned = tuned or Tuned()
         self.live: Live | None = None
         """What probes tell of the machine."""
 
@@ -149,6 +151,7 @@ class Engine:
             memory=admitted.memory,
             resources=admitted.resources,
             parent=request.parent,
+            settings=self._tuned.revision,
         )
         if request.budget is not None:
             run.budget = RunBudget.of(request.budget)
@@ -226,7 +229,7 @@ class Engine:
             durability=plan.durability,
             sessions=Sessions(info),
             protections=self.protections.of(plan),
-            retuned=self.retuned,
+            retuned=self._tuned.calls,
             given=request.resources,
             live=self.live,
             standbys=None if history is not None and history.mode is Mode.REPLAY else self._standbys,

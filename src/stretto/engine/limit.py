@@ -4,6 +4,7 @@ from math import sqrt
 from typing import Final, Protocol
 
 from stretto.types.errors import UsageError
+from stretto.types.protection import BulkheadRule
 
 TOLERANCE: Final = 1.5
 """Netflix's rttTolerance: how many times the long mean a service time may be before it tells of a queue."""
@@ -117,6 +118,12 @@ class Gradient2:
         """When that was last brought up to date."""
         self._open_window()
 
+    def bound(self, least: int, most: int) -> None:
+        """Keep the limit between two others from now on; what was learnt stays."""
+        self.least, self.most = least, most
+        self._limit = min(max(self._limit, least), most)
+        self.value = int(self._limit)
+
     def _open_window(self) -> None:
         self._passed, self._passed_s, self._passed_tokens = 0, 0.0, 0.0
         self._seen, self._seen_s, self._seen_tokens = 0, 0.0, 0.0
@@ -184,3 +191,16 @@ def _gradient(short_s: float, long_s: float) -> float:
     if short_s <= TOLERANCE * long_s:
         return 1.0
     return max(LEAST_GRADIENT, TOLERANCE * long_s / short_s)
+
+
+def limit_of(rule: BulkheadRule) -> Limit:
+    """The limit that a rule declares."""
+    return Gradient2(least=rule.min_limit, most=rule.max_limit) if rule.limit is None else FixedLimit(rule.limit)
+
+
+def retuned_limit(limit: Limit, rule: BulkheadRule) -> Limit:
+    """The limit that a rule declares, with what one that stood before it had learnt, where both adapt."""
+    if rule.limit is None and isinstance(limit, Gradient2):
+        limit.bound(rule.min_limit, rule.max_limit)
+        return limit
+    return limit_of(rule)

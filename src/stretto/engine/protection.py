@@ -12,7 +12,7 @@ One attempt, from the outside in, and why in this order:
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Self, TypeAlias
 
 import msgspec
@@ -20,7 +20,7 @@ import msgspec
 from stretto.engine.breaker import Breaker, BreakerState, Permit, Tally
 from stretto.engine.bulkhead import Bulkhead, Slot
 from stretto.engine.latency import Latency
-from stretto.engine.limit import FixedLimit, Gradient2
+from stretto.engine.limit import limit_of, retuned_limit
 from stretto.engine.quota import RetryQuota
 from stretto.plan.model import CallOp, Plan, ProtectionRules
 from stretto.types.errors import BreakerOpenError, Code, ComponentError, ContractError, ShedError
@@ -112,6 +112,17 @@ class Protection:
         self.in_flight = 0
         if self._bulkhead_rule is not None:
             self.bulkhead = _bulkhead(self.component, self._bulkhead_rule)
+
+    def retune(self, rules: ProtectionRules) -> None:
+        """Go by other figures from the next call on; what was not declared stays undeclared."""
+        if rules.quota is not None:
+            self.quota.rule = rules.quota
+        if self.breaker is not None and rules.breaker is not None:
+            self.breaker.rule = rules.breaker
+        if self.bulkhead is not None and rules.bulkhead is not None and rules.bulkhead != self._bulkhead_rule:
+            self._bulkhead_rule = rules.bulkhead
+            self.bulkhead.limit = retuned_limit(self.bulkhead.limit, rules.bulkhead)
+            self.bulkhead.queue = rules.bulkhead.queue
 
     def called(self, now: float) -> None:
         """Count a call, before its first attempt."""
@@ -269,8 +280,7 @@ def is_components_fault(error: BaseException | None) -> bool:
 
 
 def _bulkhead(component: str, rule: BulkheadRule) -> Bulkhead:
-    limit = Gradient2(least=rule.min_limit, most=rule.max_limit) if rule.limit is None else FixedLimit(rule.limit)
-    return Bulkhead(limit, rule.queue, name=component)
+    return Bulkhead(limit_of(rule), rule.queue, name=component)
 
 
 class Protections:
@@ -283,6 +293,8 @@ class Protections:
     def __init__(self) -> None:
         self._known: dict[_Key, list[Protection]] = {}
         self._lock = threading.Lock()
+        self._retuned: Mapping[str, ProtectionRules] = {}
+        """By component, what holds in place of the plan's own figures."""
         self._last: tuple[Plan, asyncio.AbstractEventLoop, dict[str, Protection]] | None = None
 
     def of(self, plan: Plan) -> dict[str, Protection]:
@@ -303,6 +315,14 @@ class Protections:
         for protection in found.values():
             protection.seen = loop.time()
         return found
+
+    def retune(self, rules: Mapping[str, ProtectionRules]) -> None:
+        """Let components be protected by other figures than the plan's, also those met later; from any thread."""
+        with self._lock:
+            self._retuned = rules
+            for (name, _, own), protections in self._known.items():
+                for protection in protections:
+                    protection.retune(rules.get(name, own))
 
     @property
     def stats(self) -> dict[str, ProtectionStats]:
@@ -325,6 +345,7 @@ class Protections:
         name, _, rules = key
         known[:] = [protection for protection in known if not protection.loop.is_closed()]
         known.append(Protection(name, rules, loop))
+        known[-1].retune(self._retuned.get(name, rules))
         return known[-1]
 
 

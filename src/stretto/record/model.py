@@ -225,6 +225,8 @@ class Run(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):
     """Run id that this one replays."""
     simulated: bool = False
     """Some step of it stands downstream of a substitute."""
+    settings: int = 0
+    """Revision of the workflow's settings that it began with; 0 when nothing was ever changed while it runs."""
     warnings: tuple[str, ...] = ()
     """What went wrong beside the answer: a session that could not be closed."""
 

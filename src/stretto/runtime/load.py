@@ -1,7 +1,7 @@
 """From a path to a workflow that runs."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -12,18 +12,24 @@ from stretto.plan.compile import compile_workflow
 from stretto.plan.finding import DEFAULT_COMPONENTS
 from stretto.plan.model import Plan
 from stretto.runtime.catalog import ComponentCatalog
+from stretto.runtime.tunable import Tunable, changed_specs, tunables_of
 from stretto.runtime.workflow import Workflow
 from stretto.spec.model import ComponentDecl, ComponentFile, WorkflowSpec
 from stretto.spec.report import Report
 from stretto.spec.source import Located, Span
+from stretto.spec.tunable import find_tunable
 from stretto.spec.workflow import load_workflow, no_file
 from stretto.store.sqlite import Store
 from stretto.types.arguments import as_path
 from stretto.types.errors import Problem, SpecError
 from stretto.types.protocols import Component
+from stretto.types.setting import SettingValue
 
 DEFAULT_STORE: Final = Path(".stretto/runs.db")
 """Where runs are kept when nobody says otherwise: in the folder that the command was typed in."""
+
+_NO_CHANGES: Final[Mapping[str, SettingValue]] = {}
+_AS_READ: Final[Mapping[Path, WorkflowSpec]] = {}
 
 STORE_VARIABLE: Final = "STRETTO_STORE"
 """Environment variable that names another store."""
@@ -58,12 +64,31 @@ class Loader:
 
     def workflow(self, store: Store) -> Workflow:
         """The workflow over a store."""
-        return Workflow(self.compile, self.catalog(), store)
+        return Workflow(self, self.catalog(), store)
 
-    def compile(self, catalog: ComponentCatalog) -> Plan:
-        """Compile the file against a catalog, which may hold replaced components."""
+    def compile(self, catalog: ComponentCatalog, changes: Mapping[str, SettingValue] = _NO_CHANGES) -> Plan:
+        """Compile the file against a catalog, which may hold replaced components; with other values at some keys,
+        where settings changed them."""
+        specs = changed_specs(self._specs(), self.tunable(), changes) if changes else _AS_READ
+        return self._compile(catalog, specs)
+
+    def tunable(self) -> dict[str, Tunable]:
+        """What settings can name, by key; of workflows inside it too, once it was compiled."""
+        found = find_tunable(self._spec)
+        inner = {step: self._inner.get(self._beside(file).resolve()) for step, file in found.inner.items()}
+        below = {step: loader.tunable() for step, loader in inner.items() if loader is not None}
+        return tunables_of(self._path.resolve(), found, below)
+
+    def _specs(self) -> dict[Path, WorkflowSpec]:
+        """Every file of it, as read."""
+        below = (loader._specs() for loader in self._inner.values())  # noqa: SLF001  # of its own class
+        return {self._path.resolve(): self._spec} | {file: spec for specs in below for file, spec in specs.items()}
+
+    def _compile(self, catalog: ComponentCatalog, specs: Mapping[Path, WorkflowSpec]) -> Plan:
+        """Compile with these in place of the files that they stand for."""
         report = Report()
-        return compile_workflow(self._spec, catalog, report, lambda place: self._subworkflow(place, catalog, report))
+        spec = specs.get(self._path.resolve(), self._spec)
+        return compile_workflow(spec, catalog, report, lambda place: self._subworkflow(place, catalog, report, specs))
 
     def catalog(self) -> ComponentCatalog:
         """Every component that the file declares or its component files define."""
@@ -97,7 +122,9 @@ class Loader:
     def _beside(self, name: str) -> Path:
         return self._path.parent / name
 
-    def _subworkflow(self, place: Located[str], catalog: ComponentCatalog, report: Report) -> Plan | None:
+    def _subworkflow(
+        self, place: Located[str], catalog: ComponentCatalog, report: Report, specs: Mapping[Path, WorkflowSpec]
+    ) -> Plan | None:
         """Compile the workflow that a step names; None, and a problem, where there is none."""
         path = self._beside(place.value).resolve()
         chain = (*self._outer, self._path.resolve())
@@ -108,18 +135,20 @@ class Loader:
             report.add(no_file(place, self._path.parent, "workflow file"))
             return None
         try:
-            return self._compile_inner(path, chain, catalog)
+            return self._compile_inner(path, chain, catalog, specs)
         except SpecError as error:
             for problem in error.problems:
                 report.add(problem)
             return None
 
-    def _compile_inner(self, path: Path, chain: tuple[Path, ...], catalog: ComponentCatalog) -> Plan:
+    def _compile_inner(
+        self, path: Path, chain: tuple[Path, ...], catalog: ComponentCatalog, specs: Mapping[Path, WorkflowSpec]
+    ) -> Plan:
         """A sub-workflow's own components come before those of the outer one."""
         if path not in self._inner:
             self._inner[path] = Loader(path, chain, self._made)
         loader = self._inner[path]
-        return loader.compile(loader.catalog().over(catalog))
+        return loader._compile(loader.catalog().over(catalog), specs)  # noqa: SLF001  # of its own class
 
 
 class _Made:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -17,7 +18,6 @@ from stretto.engine.protection import Protections, ProtectionStats
 from stretto.engine.request import RunRequest, hold_to_baggage, request_of
 from stretto.engine.standby import Fallbacks, Standbys
 from stretto.engine.substitutes import encoded_answer
-from stretto.plan.model import Plan
 from stretto.record.model import EffectRecord, Run
 from stretto.runtime.asked import (
     admit_each,
@@ -29,28 +29,29 @@ from stretto.runtime.asked import (
 )
 from stretto.runtime.blocking import OwnLoop
 from stretto.runtime.catalog import ComponentCatalog
+from stretto.runtime.following import Following
 from stretto.runtime.many import in_order
 from stretto.runtime.meant import find_run
 from stretto.runtime.opening import Opening, Shared
+from stretto.runtime.tuning import Compiles, Effective, Tuning
 from stretto.store.sqlite import Store
 from stretto.types.arguments import check_text
 from stretto.types.budget import BudgetSpec
 from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
 from stretto.types.protocols import Component
-
-Compiler = Callable[[ComponentCatalog], Plan]
-"""Compiles the workflow's file against a catalog."""
+from stretto.types.setting import Setting, SettingValue
 
 
 class Kin:
-    """What a workflow has in common with those made from it: what is open, what protects components, and who blocks in
-    which event loop."""
+    """What a workflow has in common with those made from it: what is open, what protects components, who looks for
+    settings, and who blocks in which event loop."""
 
     def __init__(self) -> None:
         self.shared = Shared()
         self.protections = Protections()
         self.standbys = Standbys()
+        self.following = Following()
         self._loops: WeakKeyDictionary[Opening, OwnLoop] = WeakKeyDictionary()
         self._joining = threading.Lock()
 
@@ -67,12 +68,13 @@ class Workflow:
     Components are opened at the first run and closed by `close`. Use it as a context manager, async or not.
     """
 
-    def __init__(self, compiler: Compiler, catalog: ComponentCatalog, store: Store, *, kin: Kin | None = None) -> None:
-        self._compiler = compiler
+    def __init__(self, source: Compiles, catalog: ComponentCatalog, store: Store, *, kin: Kin | None = None) -> None:
+        self._source = source
         self._catalog = catalog
         self.store = store
-        self.plan = compiler(catalog)
+        self.plan = source.compile(catalog)
         self._kin = kin or Kin()
+        self._tuning = Tuning(self.plan, catalog, source, store, self._kin.protections)
         self._opening = Opening(self.plan.components, self._kin.shared)
         self._own_loop = self._kin.join(self._opening)
         self._engine: Engine | None = None
@@ -112,7 +114,7 @@ class Workflow:
         """
         other = as_component(component)
         self.component(other.card.name)
-        return Workflow(self._compiler, self._catalog.replaced(other), self.store, kin=self._kin)
+        return Workflow(self._source, self._catalog.replaced(other), self.store, kin=self._kin)
 
     def for_rollouts(self) -> "Workflow":
         """This workflow for runs to learn from or to measure: each has memories of its own, which begin empty.
@@ -120,7 +122,7 @@ class Workflow:
         Nothing of them reaches what serving remembers, and runs do not see each other. Shares what `with_component`
         shares.
         """
-        return Workflow(self._compiler, self._catalog.per_run(), self.store, kin=self._kin)
+        return Workflow(self._source, self._catalog.per_run(), self.store, kin=self._kin)
 
     # run
 
@@ -262,6 +264,24 @@ class Workflow:
         )
         return await engine.replay(self.plan, run, request, outputs=outputs or {}, dry_run=dry_run)
 
+    # settings
+
+    async def set(self, key: str, value: SettingValue | timedelta, *, by: str = "", reason: str = "") -> Setting:
+        """Give a figure of operations another value, from the next call on, here and in every process on this store.
+
+        `key` is one of `settings`, ``steps.planner.timeout``; `value` is as in the file, or None to take it back. Who
+        and why is kept. Raises UsageError for a key that is none, SpecError when the value does not fit the file; then
+        nothing was changed.
+        """
+        setting = await asyncio.to_thread(self._tuning.change, key, value, by, reason)
+        await asyncio.to_thread(self._kin.following.look)
+        return setting
+
+    @property
+    def settings(self) -> dict[str, Effective]:
+        """Every figure that `set` can change, by key, as it holds now, and where it comes from. Reads the store."""
+        return self._tuning.effective()
+
     # life
 
     async def open(self) -> None:
@@ -271,15 +291,22 @@ class Workflow:
         has not, ComponentError when one does not open, which must be done after 60 s unless the component says more.
         """
         await self._opening.open()
+        self._kin.following.join(self._tuning)
 
     async def _ready(self) -> Engine:
         """The engine, with everything open that it needs. The store's file is made here, not when a workflow loads."""
         if self._opening.open_in is not asyncio.get_running_loop():  # in every run's way: no more than this
-            await self._opening.open()
+            await self.open()
         if self._engine is None:
             input_key = await asyncio.to_thread(lambda: self.store.input_key)
-            standbys = None if self._catalog.is_per_run else self._kin.standbys
-            self._engine = Engine(self.store, input_key=input_key, protections=self._kin.protections, standbys=standbys)
+            await asyncio.to_thread(self._tuning.refresh)
+            self._engine = Engine(
+                self.store,
+                input_key=input_key,
+                protections=self._kin.protections,
+                standbys=None if self._catalog.is_per_run else self._kin.standbys,
+                tuned=self._tuning.tuned,
+            )
         return self._engine
 
     async def aclose(self) -> None:
@@ -288,6 +315,7 @@ class Workflow:
         Waits for an `open` under way. A component that does not close, within seconds and without an error, is told of
         in the log. Raises UsageError when they are open in another event loop that has not ended.
         """
+        self._kin.following.leave(self._tuning)
         await self._opening.close()
         await asyncio.to_thread(self.store.flush)
 

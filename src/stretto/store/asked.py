@@ -80,3 +80,16 @@ def check_word(response: object, path: object, by: object, reason: object) -> No
     check_text("reason", reason)
     if response is not None and not isinstance(response, dict):
         raise wrong("response", response, "the object that the write answered, or None when it did not happen")
+
+
+def check_settings(workflow: object, changes: object, by: object, reason: object) -> None:
+    """Raise UsageError for what cannot be changes of a workflow's settings."""
+    check_text("workflow", workflow)
+    check_text("by", by)
+    check_text("reason", reason)
+    if not isinstance(changes, Mapping) or not changes:
+        raise wrong("the changes", changes, "a mapping of keys to values, not empty")
+    for key, value in changes.items():
+        check_text("the key of a setting", key)
+        if value is not None and not isinstance(value, str | int | float):
+            raise wrong(f"the value of '{key}'", value, "text, a number, true or false, or None to take it back")

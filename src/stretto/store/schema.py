@@ -3,14 +3,15 @@
 A run is one row in `runs` (columns to find it by, and its document without the steps), one in `step_batches` for all
 steps that were written together, one in `effects` for each write. A field of a document above 4 KiB lies in `blobs`
 once per tenant and digest; `spilled` names the fields that do. `blob_refs` says which run needs which blob, so that
-deleting runs deletes content. Whoever asks in SQL finds the steps one by one in the view `steps`.
+deleting runs deletes content. Whoever asks in SQL finds the steps one by one in the view `steps`. Beside the runs,
+`settings` keeps what was changed of workflows while they run.
 """
 
 import secrets
 import sqlite3
 from typing import Final
 
-VERSION: Final = 2
+VERSION: Final = 3
 """What `PRAGMA user_version` says of a file of this release."""
 
 APPLICATION_ID: Final = 0x53545254
@@ -116,7 +117,20 @@ SELECT run_id,
 FROM step_batches, json_each(iif(doc LIKE '[%', doc, '[' || doc || ']'));
 """
 
-_STEPS: Final = (_VERSION_1, _VERSION_2)
+_VERSION_3: Final = """
+CREATE TABLE settings (               -- what was changed of a workflow while it runs; only ever added to
+    revision INTEGER PRIMARY KEY AUTOINCREMENT,
+    workflow TEXT NOT NULL,
+    key      TEXT NOT NULL,
+    value    TEXT NOT NULL,           -- JSON; null takes the key back to what the file says
+    at_ns    INTEGER NOT NULL,
+    by       TEXT NOT NULL,
+    reason   TEXT NOT NULL
+);
+CREATE INDEX settings_workflow ON settings (workflow, revision);
+"""
+
+_STEPS: Final = (_VERSION_1, _VERSION_2, _VERSION_3)
 """Script n turns a file of version n into one of version n + 1."""
 
 INPUT_KEY_BYTES: Final = 32

@@ -1,7 +1,7 @@
 """The store: one SQLite file, written by one thread of each process that uses it, read by any."""
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, Unpack
@@ -9,8 +9,8 @@ from typing import Final, Self, Unpack
 import msgspec
 
 from stretto.record.model import Annotation, EffectRecord, Run, StepRecord
-from stretto.store import reading
-from stretto.store.asked import as_annotation, check_filters, check_run_id, check_run_ids, check_word
+from stretto.store import reading, settings
+from stretto.store.asked import as_annotation, check_filters, check_run_id, check_run_ids, check_settings, check_word
 from stretto.store.batch import Write
 from stretto.store.claim import claim, is_executing
 from stretto.store.delete import delete
@@ -28,6 +28,7 @@ from stretto.types.enums import Durability
 from stretto.types.errors import UsageError
 from stretto.types.ids import RunId
 from stretto.types.json import JsonObject
+from stretto.types.setting import Setting, SettingValue
 
 _UUID_CHARS: Final = 36
 
@@ -49,7 +50,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Store:
-    """Runs, effects and annotations in one SQLite file. Implements `record.recorder.Recorder`.
+    """Runs, effects, annotations and settings in one SQLite file. Implements `record.recorder.Recorder`.
 
     Making one touches no disk; the file is made by the first write. Reading methods block: from an event loop, call
     them with `asyncio.to_thread`. Every method may be called from any thread, and sees what was handed over before.
@@ -214,6 +215,44 @@ class Store:
         """
         found = [self._resolve(run_id) for run_id in check_run_ids(run_ids)]
         return self._writer.call(lambda connection: delete(connection, found, force=force))
+
+    # settings
+
+    def set_settings(
+        self,
+        workflow: str,
+        changes: Mapping[str, SettingValue],
+        *,
+        by: str = "",
+        reason: str = "",
+        after: int | None = None,
+    ) -> Sequence[Setting] | None:
+        """Write down other values of a workflow's keys, or None to take them back; committed on return.
+
+        Whether the workflow has such keys and values, `Workflow.set` knows and not the store. With `after`, nothing is
+        written and None is returned when another change came since that revision.
+        """
+        check_settings(workflow, changes, by, reason)
+        return self._writer.call(
+            lambda connection: settings.append_settings(connection, workflow, changes, by, reason, after)
+        )
+
+    def settings(self, workflow: str) -> Sequence[Setting]:
+        """The last change of each key of a workflow, oldest first; also those that took one back."""
+        with self._reader.snapshot() as connection:
+            return settings.load_settings(connection, workflow)
+
+    def settings_history(self, workflow: str, key: str | None = None) -> Sequence[Setting]:
+        """Every change of a workflow, or of one of its keys, oldest first."""
+        with self._reader.snapshot() as connection:
+            return settings.load_history(connection, workflow, key)
+
+    def settings_revision(self, workflow: str) -> int:
+        """Revision of the last change of a workflow, 0 when there is none; cheap enough to ask all the time."""
+        if not self.path.exists():
+            return 0
+        with self._reader.snapshot() as connection:
+            return settings.newest_revision(connection, workflow)
 
     # leaving and entering
 

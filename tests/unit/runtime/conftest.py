@@ -42,7 +42,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 def workflow_of(write: Write, store: Store) -> WorkflowOf:
     def made(text: str, *components: Any) -> Workflow:
         found = [component_of(each) or each for each in components]
-        return Workflow(Loader(write({"workflow.yaml": text})).compile, catalog_of(*found), store)
+        return Workflow(Loader(write({"workflow.yaml": text})), catalog_of(*found), store)
 
     return made
 

@@ -1,7 +1,5 @@
 """`stretto runs resume`: goes on with an interrupted or parked run, after a person's word on a write in doubt."""
 
-import getpass
-import os
 from typing import Annotated
 
 import typer
@@ -13,6 +11,7 @@ from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, Checkpoint, R
 from stretto.cli.terminal import note
 from stretto.cli.values import read_object, read_pairs
 from stretto.cli.waiting import Typed
+from stretto.cli.who import who
 from stretto.engine.request import hold_to_baggage
 from stretto.record.model import Run
 from stretto.runtime.asked import check_resumable
@@ -72,7 +71,7 @@ def resume(
             hold_to_pins(found, loaded)
             if is_told:
                 await _settle(loaded, found.id, path, answer, reason)
-            return await loaded.resume(found.id, owner=_who(), baggage=again)
+            return await loaded.resume(found.id, owner=who(), baggage=again)
 
         typed = Typed(file=workflow, weights=weights, store=store)
         return make_run(kept, typed, go_on, as_json=as_json)
@@ -98,14 +97,6 @@ def _write_meant(store: Store, run_id: str, step: str | None) -> str:
 
 
 async def _settle(workflow: Workflow, run_id: str, path: str, answer: JsonObject | None, reason: str) -> None:
-    who = _who()
-    await workflow.settle(run_id, path, response=answer, by=who, reason=reason)
-    note(f"settled by {who}: the write at '{path}' {'did not happen' if answer is None else 'happened'}")
-
-
-def _who() -> str:
-    """Whoever types the command, as the system knows them."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container without a user database
-        return f"uid {os.getuid()}"
+    name = who()
+    await workflow.settle(run_id, path, response=answer, by=name, reason=reason)
+    note(f"settled by {name}: the write at '{path}' {'did not happen' if answer is None else 'happened'}")

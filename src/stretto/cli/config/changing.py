@@ -1,0 +1,46 @@
+"""A change of one setting, as it is typed and as it is told."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from stretto.cli.exits import Exit
+from stretto.cli.terminal import print_json, show, stdout_for_results_only
+from stretto.cli.who import who
+from stretto.runtime.load import load, store_path
+from stretto.store.sqlite import Store
+from stretto.types.setting import Setting, SettingValue
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The workflow file.", show_default=False)]
+Key = Annotated[
+    str,
+    typer.Argument(metavar="KEY", help="Which, as `stretto config list FILE` names it.", show_default=False),
+]
+By = Annotated[
+    str | None, typer.Option("--by", metavar="NAME", help="Who changes it. [default: you]", show_default=False)
+]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept with your name and the time.")]
+
+
+def change(
+    file: Path, key: str, value: SettingValue, by: str | None, reason: str, store: Path | None, *, as_json: bool
+) -> int:
+    """Make the change and say what holds from now on."""
+    with Store(store_path(store)) as kept, stdout_for_results_only():  # a component file may print when imported
+        workflow = load(file, store=kept)
+        setting = asyncio.run(workflow.set(key, value, by=by or who(), reason=reason))
+        now = workflow.settings.get(key)
+    if as_json:
+        print_json({"setting": msgspec.to_builtins(setting), "store": str(kept.path)})
+    else:
+        show(_told(setting, "nothing" if now is None or now.value is None else str(now.value)))
+    return Exit.OK
+
+
+def _told(setting: Setting, now: str) -> str:
+    if setting.value is None:
+        return f"{setting.key} is {now} again, as the file says (revision {setting.revision})"
+    return f"{setting.key} is {now} from the next call on (revision {setting.revision})"

@@ -1,0 +1,53 @@
+"""`stretto config history`: every change, who made it, when and why."""
+
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.text import Text
+
+from stretto.cli.config.changing import File
+from stretto.cli.exits import Exit
+from stretto.cli.help import VerbCommand
+from stretto.cli.options import AsJson, StorePath
+from stretto.cli.rows import Row, labelled, one_piece
+from stretto.cli.terminal import note, print_json, results, show
+from stretto.cli.words import escaped, time_text
+from stretto.runtime.load import store_path
+from stretto.spec.workflow import load_workflow
+from stretto.store.sqlite import Store
+from stretto.types.json import Json
+from stretto.types.setting import Setting
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def show_history(
+    file: File,
+    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only of this one.")] = None,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> int:
+    """List every change of a workflow's figures, oldest first; nothing is ever removed from it."""
+    name = load_workflow(file).name
+    with Store(store_path(store)) as kept:
+        changes = kept.settings_history(name, key)
+    if as_json:
+        listed: list[Json] = [msgspec.to_builtins(each) for each in changes]
+        print_json({"workflow": name, "changes": listed, "store": str(kept.path)})
+    elif changes:
+        show(labelled([_row(each) for each in changes], results().width))
+    else:
+        note(f"nothing of workflow '{name}' was changed")
+    return Exit.OK
+
+
+def _row(each: Setting) -> Row:
+    value = Text("taken back", "dim") if each.value is None else Text(escaped(str(each.value)), "bold")
+    told = (one_piece(time_text(each.at_ns), "dim"), Text(escaped(each.key)), value, Text(_by(each)))
+    return Text(str(each.revision), "dim"), told
+
+
+def _by(each: Setting) -> str:
+    return f"by {escaped(each.by)}" + (f": {escaped(each.reason)}" if each.reason else "")

@@ -1,0 +1,96 @@
+"""One figure that a setting can name, wherever the files of a workflow give it."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from stretto.spec.model import WorkflowSpec
+from stretto.spec.nodes import Entry
+from stretto.spec.tunable import Found, Place, retuned, setting_node
+from stretto.types.errors import UsageError
+from stretto.types.setting import SettingValue
+
+STEPS: Final = "steps."
+COMPONENTS: Final = "components."
+
+
+class Tunable(msgspec.Struct, frozen=True, kw_only=True):
+    """A key, and where it stands: once for a step, at each step that calls it for a component."""
+
+    key: str
+    places: tuple[tuple[Path, Place], ...]
+    """File and place in it."""
+
+    @property
+    def declared(self) -> list[tuple[Path, Place]]:
+        """Those where the file declares what this is a figure of."""
+        return [(file, place) for file, place in self.places if place.is_declared]
+
+    @property
+    def written(self) -> SettingValue:
+        """What the files say; None where they say nothing."""
+        return next((place.written for _, place in self.declared if place.written is not None), None)
+
+    @property
+    def default(self) -> SettingValue:
+        """What holds where the files say nothing; None also where there is nothing that it could hold for."""
+        _, place = self.places[0]
+        return place.group.defaults[place.key] if self.declared else None
+
+    def hold(self) -> None:
+        """Raise UsageError when no file declares what this is a figure of."""
+        if self.declared:
+            return
+        file, place = self.places[0]
+        what = place.group.needs[-1]
+        if self.key.startswith(STEPS):
+            whose, where = f"step '{place.step}'", "there"
+        else:
+            component = self.key.removeprefix(COMPONENTS).removesuffix(f".{place.group.key_of(place.key)}")
+            whose, where = f"no step that calls '{component}'", f"at step '{place.step}'"
+        has = "declares no" if self.key.startswith(STEPS) else "declares a"
+        raise UsageError(
+            f"'{self.key}' has nothing to change: {whose} {has} `{what}` in {file.name}; declare it {where}, "
+            f"resilience: {{{place.group.example}}}, and start what runs it anew"
+        )
+
+
+def tunables_of(file: Path, found: Found, inner: Mapping[str, dict[str, Tunable]]) -> dict[str, Tunable]:
+    """Of a file and of the workflows inside it, each by the name of its step."""
+    merged: dict[str, list[tuple[Path, Place]]] = {}
+    for name, place in found.steps.items():
+        merged[f"{STEPS}{name}"] = [(file, place)]
+    for name, places in found.components.items():
+        merged[f"{COMPONENTS}{name}"] = [(file, place) for place in places]
+    for step, below in inner.items():
+        for key, tunable in below.items():
+            outer = f"{STEPS}{step}/{key.removeprefix(STEPS)}" if key.startswith(STEPS) else key
+            known = merged.setdefault(outer, [])
+            known += [each for each in tunable.places if each not in known]
+    return {key: Tunable(key=key, places=tuple(places)) for key, places in merged.items()}
+
+
+def changed_specs(
+    specs: Mapping[Path, WorkflowSpec], tunables: Mapping[str, Tunable], changes: Mapping[str, SettingValue]
+) -> dict[Path, WorkflowSpec]:
+    """The files that read otherwise under the changes. Raises SpecError with what is wrong with a value, or with what
+    it contradicts; UsageError for a key that is none."""
+    by_file: dict[Path, list[tuple[Place, Entry]]] = {}
+    for file, place, entry in _placed(tunables, changes):
+        by_file.setdefault(file, []).append((place, entry))
+    return {file: retuned(specs[file], placed) for file, placed in by_file.items()}
+
+
+def _placed(
+    tunables: Mapping[str, Tunable], changes: Mapping[str, SettingValue]
+) -> Iterator[tuple[Path, Place, Entry]]:
+    for key, value in changes.items():
+        tunable = tunables.get(key)
+        if tunable is None:
+            raise UsageError(f"there is no setting '{key}'")
+        tunable.hold()
+        entry = setting_node(key, value)
+        for file, place in tunable.declared:
+            yield file, place, entry

@@ -1,0 +1,209 @@
+"""The settings of one workflow: judged by its own files before they are kept, and applied to what runs."""
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final, Protocol
+
+import msgspec
+
+from stretto.engine.protection import Protections
+from stretto.engine.tuned import Tuned
+from stretto.plan.model import Plan
+from stretto.runtime.catalog import ComponentCatalog
+from stretto.runtime.tunable import Tunable
+from stretto.spec.durations import render
+from stretto.spec.suggest import nearest
+from stretto.spec.tunable import plain_value
+from stretto.store.sqlite import Store
+from stretto.types.arguments import check_text, wrong
+from stretto.types.errors import SpecError, StrettoError, UsageError
+from stretto.types.setting import Setting, SettingValue
+
+_log: Final = logging.getLogger(__name__)
+
+
+class Compiles(Protocol):
+    """A workflow's files, read: they can be compiled again, under settings too."""
+
+    def compile(self, catalog: ComponentCatalog, changes: Mapping[str, SettingValue] = ..., /) -> Plan:
+        """The plan against a catalog; raises SpecError with every problem."""
+        ...
+
+    def tunable(self) -> dict[str, Tunable]:
+        """What settings can name, by key."""
+        ...
+
+
+class Origin(StrEnum):
+    """Where a value comes from."""
+
+    DEFAULT = "default"
+    FILE = "file"
+    SETTING = "setting"
+
+
+class Effective(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure of a workflow as it holds now."""
+
+    key: str
+    value: SettingValue
+    """None where nothing holds: no time-out, no fixed limit."""
+    origin: Origin
+    setting: Setting | None = None
+    """The last change, where there was one; its value is None when it was taken back."""
+    passed_over: str = ""
+    """Why that change does not hold: the file is no longer the one that it was made for."""
+
+
+class Tuning:
+    """What holds for one workflow in place of its files' figures. Its methods block, and may be called from any
+    thread."""
+
+    def __init__(
+        self, plan: Plan, catalog: ComponentCatalog, source: Compiles, store: Store, protections: Protections
+    ) -> None:
+        self.tuned = Tuned()
+        self._plan = plan
+        self._catalog = catalog
+        self._source = source
+        self._store = store
+        self._protections = protections
+        self._settings: dict[str, Setting] = {}
+        self._passed_over: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def refresh(self) -> None:
+        """Go by the settings that the store holds; one query when none came since."""
+        if self._store.settings_revision(self._plan.name) != self.tuned.revision:
+            with self._lock:
+                self._apply(self._store.settings(self._plan.name))
+
+    def change(self, key: str, value: SettingValue | timedelta, by: str, reason: str) -> Setting:
+        """Keep another value, or None to take one back, and go by it.
+
+        Raises UsageError for a key that is none, or of what the file does not declare; SpecError, naming what the value
+        contradicts, when the file could not be read with it. Nothing is kept then.
+        """
+        check_text("the key of a setting", key)
+        value = _as_written(key, value)
+        with self._lock:
+            while True:
+                known = self._store.settings(self._plan.name)
+                self._hold(key, value, known)
+                others = {each.key: each.value for each in known if each.key != key and self._holds(each)}
+                self._source.compile(self._catalog, others if value is None else {**others, key: value})
+                after = known[-1].revision if known else 0
+                plain = None if value is None else plain_value(key, value)
+                kept = self._store.set_settings(self._plan.name, {key: plain}, by=by, reason=reason, after=after)
+                if kept is not None:  # else somebody was faster, and this one is judged again beside theirs
+                    self._apply(self._store.settings(self._plan.name))
+                    return kept[0]
+
+    def effective(self) -> dict[str, Effective]:
+        """Every figure that can be set, by key, and those that were set of a file that has changed since."""
+        self.refresh()
+        tunable = self._source.tunable()
+        found = {key: self._effective(key, each) for key, each in tunable.items() if each.declared}
+        for key, setting in self._settings.items():
+            if key not in found and setting.value is not None:
+                found[key] = Effective(
+                    key=key,
+                    value=None,
+                    origin=Origin.DEFAULT,
+                    setting=setting,
+                    passed_over=self._passed_over.get(key, ""),
+                )
+        return found
+
+    def _effective(self, key: str, tunable: Tunable) -> Effective:
+        setting = self._settings.get(key)
+        passed_over = self._passed_over.get(key, "")
+        if setting is not None and setting.value is not None and not passed_over:
+            return Effective(key=key, value=setting.value, origin=Origin.SETTING, setting=setting)
+        written = tunable.written
+        return Effective(
+            key=key,
+            value=tunable.default if written is None else written,
+            origin=Origin.DEFAULT if written is None else Origin.FILE,
+            setting=setting,
+            passed_over=passed_over,
+        )
+
+    # applying
+
+    def _apply(self, settings: Sequence[Setting]) -> None:
+        """Compile under all settings and let what runs go by that; the lock is held."""
+        revision = settings[-1].revision if settings else 0
+        self._settings = {setting.key: setting for setting in settings}
+        self._passed_over = {}
+        plan = self._compiled(settings)
+        self.tuned.take(self._plan, plan, revision)
+        self._protections.retune(plan.protections)
+
+    def _compiled(self, settings: Sequence[Setting]) -> Plan:
+        changes = {each.key: each.value for each in settings if each.value is not None}
+        if not changes:
+            return self._plan
+        try:
+            return self._source.compile(self._catalog, changes)
+        except StrettoError:  # the file has changed since they were made: those hold that still fit
+            return self._fitting(settings)
+
+    def _fitting(self, settings: Sequence[Setting]) -> Plan:
+        """The plan under those settings that fit its files, in the order in which they were made."""
+        plan, changes = self._plan, dict[str, SettingValue]()
+        for setting in settings:
+            if setting.value is None:
+                continue
+            try:
+                plan = self._source.compile(self._catalog, {**changes, setting.key: setting.value})
+                changes[setting.key] = setting.value
+            except StrettoError as error:
+                self._passed_over[setting.key] = _in_short(error)
+                _log.warning(
+                    "setting '%s' of workflow '%s' does not fit its file any more and is passed over: %s; "
+                    "`stretto config unset` removes it",
+                    setting.key,
+                    self._plan.name,
+                    _in_short(error),
+                )
+        return plan
+
+    # judging
+
+    def _holds(self, setting: Setting) -> bool:
+        return setting.value is not None and setting.key not in self._passed_over
+
+    def _hold(self, key: str, value: SettingValue, known: Sequence[Setting]) -> None:
+        """Refuse a key that nothing stands behind."""
+        if value is None:
+            if not any(each.key == key and each.value is not None for each in known):
+                raise UsageError(f"'{key}' of workflow '{self._plan.name}' was not changed, so nothing is taken back")
+            return
+        tunable = self._source.tunable()
+        if key not in tunable:
+            near = nearest(key, tunable)
+            hint = f"did you mean '{near}'?" if near else "they begin with steps.STEP or components.COMPONENT"
+            raise UsageError(
+                f"workflow '{self._plan.name}' has no setting '{key}'; {hint} `stretto config list FILE` shows all"
+            )
+        tunable[key].hold()
+
+
+def _as_written(key: str, value: object) -> SettingValue:
+    """The value as it would stand in a file."""
+    if isinstance(value, timedelta):
+        return render(value)
+    if value is not None and not isinstance(value, str | int | float):
+        raise wrong(f"the value of '{key}'", value, "text such as '800ms', a number, a timedelta, or None")
+    if isinstance(value, str):
+        check_text(f"the value of '{key}'", value)
+    return value
+
+
+def _in_short(error: StrettoError) -> str:
+    """What is wrong, on one line."""
+    return error.problems[0].message if isinstance(error, SpecError) else str(error)

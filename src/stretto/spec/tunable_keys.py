@@ -1,0 +1,126 @@
+"""Which keys of a workflow file may be given another value while it runs: the one table of them.
+
+The keys themselves, with their ranges, units and words, are those of the file. What is no figure of operations, as
+which component answers, is not here: it belongs to the version of the workflow that a run is pinned to.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+import msgspec
+
+from stretto.spec.durations import render
+from stretto.spec.model import RetrySpec
+from stretto.spec.protection_keys import (
+    BREAKER,
+    BREAKER_WINDOW,
+    BULKHEAD,
+    FAILURE_RATE,
+    FLOOR,
+    LEASE,
+    LIMIT,
+    MAX_LIMIT,
+    MAX_OPEN,
+    MIN_CALLS,
+    MIN_LIMIT,
+    OPEN_FOR,
+    PRIORITY,
+    PROBES,
+    QUEUE,
+    QUOTA,
+    QUOTA_WINDOW,
+    RATIO,
+    SLOW_AFTER,
+    SLOW_RATE,
+    WINDOW_CALLS,
+)
+from stretto.spec.records import Key
+from stretto.spec.resilience_keys import ATTEMPTS, BASE, BULKHEAD_KEY, CAP, QUOTA_KEY, RETRY, RETRY_KEY, TIMEOUT
+from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
+from stretto.types.setting import SettingValue
+
+Path = tuple[str, ...]
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys that stand in one mapping below a step's `resilience`."""
+
+    name: str
+    """What their names begin with: ``retry``; empty for those that stand alone."""
+    under: Path
+    """Where the mapping stands, below `resilience`."""
+    defaults: Mapping[Key[Any], SettingValue]
+    """Each key, with what holds where the file does not give it."""
+    needs: Path = ()
+    """The mapping that the file must have declared: a setting changes a figure, it brings in no mechanism."""
+    example: str = ""
+    """How that is declared."""
+
+    def key_of(self, key: Key[Any]) -> str:
+        """The last part of a setting's name: ``retry.attempts``."""
+        return f"{self.name}.{key.name}" if self.name else key.name
+
+
+def _span(seconds: float) -> str:
+    return render(timedelta(seconds=seconds))
+
+
+_RETRY: Final = RetrySpec()
+_QUOTA: Final = QuotaRule()
+_BREAKER: Final = BreakerRule()
+_BULKHEAD: Final = BulkheadRule()
+
+OF_STEP: Final = (
+    Group(name="", under=(), defaults={TIMEOUT: None}),
+    Group(name="", under=(BULKHEAD_KEY.name,), defaults={PRIORITY: 0}),
+    Group(
+        name=RETRY.name,
+        under=(RETRY_KEY.name,),
+        defaults={ATTEMPTS: _RETRY.attempts, BASE: render(_RETRY.base), CAP: render(_RETRY.cap)},
+        needs=(RETRY_KEY.name,),
+        example=RETRY_KEY.example,
+    ),
+)
+"""Under ``steps.NAME``: of that step alone."""
+
+OF_COMPONENT: Final = (
+    Group(
+        name=QUOTA.name,
+        under=(RETRY_KEY.name, QUOTA_KEY.name),
+        defaults={RATIO: _QUOTA.ratio, FLOOR: _QUOTA.floor, QUOTA_WINDOW: _span(_QUOTA.window_s)},
+        needs=(RETRY_KEY.name,),
+        example=RETRY_KEY.example,
+    ),
+    Group(
+        name=BREAKER.name,
+        under=(BREAKER.name,),
+        defaults={
+            FAILURE_RATE: _BREAKER.failure_rate,
+            SLOW_RATE: _BREAKER.slow_rate,
+            SLOW_AFTER: None,
+            BREAKER_WINDOW: _span(_BREAKER.window_s),
+            WINDOW_CALLS: _BREAKER.window_calls,
+            MIN_CALLS: _BREAKER.min_calls,
+            OPEN_FOR: _span(_BREAKER.open_s),
+            MAX_OPEN: _span(_BREAKER.max_open_s),
+            PROBES: _BREAKER.probes,
+            LEASE: _span(_BREAKER.lease_s),
+        },
+        needs=(BREAKER.name,),
+        example="breaker: {failure_rate: 0.5}",
+    ),
+    Group(
+        name=BULKHEAD.name,
+        under=(BULKHEAD_KEY.name,),
+        defaults={
+            LIMIT: None,
+            MIN_LIMIT: _BULKHEAD.min_limit,
+            MAX_LIMIT: _BULKHEAD.max_limit,
+            QUEUE: _BULKHEAD.queue,
+        },
+        needs=(BULKHEAD_KEY.name,),
+        example=BULKHEAD_KEY.example,
+    ),
+)
+"""Under ``components.NAME``: for all steps that call it, wherever the file declares it."""
