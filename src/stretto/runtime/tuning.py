@@ -201,6 +201,8 @@ def _as_written(key: str, value: object) -> SettingValue:
         raise wrong(f"the value of '{key}'", value, "text such as '800ms', a number, a timedelta, or None")
     if isinstance(value, str):
         check_text(f"the value of '{key}'", value)
+        if len(value.splitlines()) > 1:
+            raise wrong(f"the value of '{key}'", value, "one line, as in the file: 800ms, 5, 0.2")
     return value
 
 
