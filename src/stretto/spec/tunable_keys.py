@@ -13,11 +13,14 @@ import msgspec
 from stretto.spec.durations import render
 from stretto.spec.model import RetrySpec
 from stretto.spec.protection_keys import (
+    AFTER,
     BREAKER,
     BREAKER_WINDOW,
     BULKHEAD,
+    COPIES,
     FAILURE_RATE,
     FLOOR,
+    HEDGE,
     LEASE,
     LIMIT,
     MAX_LIMIT,
@@ -33,11 +36,24 @@ from stretto.spec.protection_keys import (
     RATIO,
     SLOW_AFTER,
     SLOW_RATE,
+    USUAL,
     WINDOW_CALLS,
 )
 from stretto.spec.records import Key
-from stretto.spec.resilience_keys import ATTEMPTS, BASE, BULKHEAD_KEY, CAP, QUOTA_KEY, RETRY, RETRY_KEY, TIMEOUT
-from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
+from stretto.spec.resilience_keys import (
+    ATTEMPTS,
+    BASE,
+    BREAKER_KEY,
+    BULKHEAD_KEY,
+    CAP,
+    HEDGE_KEY,
+    JITTER,
+    QUOTA_KEY,
+    RETRY,
+    RETRY_KEY,
+    TIMEOUT,
+)
+from stretto.types.protection import BreakerRule, BulkheadRule, HedgeRule, QuotaRule
 from stretto.types.setting import SettingValue
 
 Path = tuple[str, ...]
@@ -77,9 +93,21 @@ OF_STEP: Final = (
     Group(
         name=RETRY.name,
         under=(RETRY_KEY.name,),
-        defaults={ATTEMPTS: _RETRY.attempts, BASE: render(_RETRY.base), CAP: render(_RETRY.cap)},
+        defaults={
+            ATTEMPTS: _RETRY.attempts,
+            BASE: render(_RETRY.base),
+            CAP: render(_RETRY.cap),
+            JITTER: _RETRY.jitter.value,
+        },
         needs=(RETRY_KEY.name,),
         example=RETRY_KEY.example,
+    ),
+    Group(
+        name=HEDGE.name,
+        under=(HEDGE_KEY.name,),
+        defaults={AFTER: USUAL, COPIES: HedgeRule().copies},
+        needs=(HEDGE_KEY.name,),
+        example=HEDGE_KEY.example,
     ),
 )
 """Under ``steps.NAME``: of that step alone."""
@@ -94,7 +122,7 @@ OF_COMPONENT: Final = (
     ),
     Group(
         name=BREAKER.name,
-        under=(BREAKER.name,),
+        under=(BREAKER_KEY.name,),
         defaults={
             FAILURE_RATE: _BREAKER.failure_rate,
             SLOW_RATE: _BREAKER.slow_rate,
@@ -107,8 +135,8 @@ OF_COMPONENT: Final = (
             PROBES: _BREAKER.probes,
             LEASE: _span(_BREAKER.lease_s),
         },
-        needs=(BREAKER.name,),
-        example="breaker: {failure_rate: 0.5}",
+        needs=(BREAKER_KEY.name,),
+        example=BREAKER_KEY.example,
     ),
     Group(
         name=BULKHEAD.name,

@@ -32,7 +32,8 @@ steps:
     resilience:
       timeout: 1s
       retry: {attempts: 2, base: 1ms}
-      breaker: {min_calls: 4, open_for: 5s}
+      breaker: {min_calls: 8, open_for: 5s}
+      hedge: {after: 900ms}
       bulkhead: {limit: 2, queue: 5}
   - name: loop
     needs: [ask]
@@ -101,6 +102,18 @@ class TestSetting:
 
         assert run_virtual(there_and_back()) is RunStatus.FAILED
         assert workflow.settings["steps.ask.timeout"].origin is Origin.FILE
+
+    def test_a_hedge_is_sent_sooner(self, workflow_of: WorkflowOf) -> None:
+        workflow = desk(workflow_of, api=slow("api", 0.0, 0.8, 0.1))
+
+        async def sooner() -> float:
+            await workflow.run({})
+            set_at_once(workflow, "steps.ask.hedge.after", "200ms")
+            began = asyncio.get_running_loop().time()
+            await workflow.run({})
+            return asyncio.get_running_loop().time() - began
+
+        assert run_virtual(sooner()) == pytest.approx(0.3)
 
     def test_attempts_and_quota_hold_for_the_next_call(self, workflow_of: WorkflowOf) -> None:
         calls = 0
@@ -251,6 +264,8 @@ class TestRefused:
             ("components.api.breaker.open_for", "3m", SpecError, "more than `max_open`, which is 2m"),
             ("components.api.breaker.min_calls", 51, SpecError, "more than `window_calls`, which is 50"),
             ("components.api.breaker.slow_rate", 0.5, SpecError, "`slow_rate` without `slow_after`"),
+            ("steps.ask.retry.jitter", "ful", SpecError, "try: full"),
+            ("steps.ask.hedge.copies", 9, SpecError, "a whole number from 1 to 4"),
             ("components.api.bulkhead.max_limit", 8, SpecError, "bounds an adaptive limit, and `limit` fixes it"),
             ("components.more.breaker.probes", 3, UsageError, "no step that calls 'more' declares a `breaker`"),
             ("steps.loop/more.retry.attempts", 3, UsageError, "step 'loop/more' declares no `retry`"),
