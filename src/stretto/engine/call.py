@@ -109,13 +109,18 @@ class StepCall(Called):
         if within is None:
             return None if timeout is None else began + timeout
         if began >= within:
-            raise BudgetError(f"the run's time was spent before step '{self.path}' could call '{self.name}'")
+            raise BudgetError(
+                f"the time of the run, or of the call around it, was spent before step '{self.path}' could call "
+                f"'{self.name}'"
+            )
         return within if timeout is None or within - began <= timeout else began + timeout
 
     def _envelope(self, number: int, deadline: float | None) -> Call:
         state, op, lane = self.state, self.op, self.lane
         info = state.info_with_reference if op.sees_reference else state.info
-        caller = NestedCaller(state, lane, self.path, self._call_inside) if op.calls_others else None
+        caller = None
+        if op.calls_others:  # what it calls must have answered before itself must
+            caller = NestedCaller(state, Lane(lane.alarm, lane.budget.by(deadline)), self.path, self._call_inside)
         before = self.before + number - 1
         return Call(info, self.path, number, self.action, self.effect, deadline, lane.budget, caller, before)
 

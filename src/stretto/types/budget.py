@@ -110,6 +110,10 @@ class Budget:
         """The same pool with the reserve unlocked: what a fallback may use."""
         return Budget(self.pool, self.final_deadline, self.final_deadline)
 
+    def by(self, deadline: float | None) -> "Budget":
+        """The same pool until a time that is earlier: what a call inside another may use."""
+        return Budget(self.pool, _earlier(self.work_deadline, deadline), _earlier(self.final_deadline, deadline))
+
     def take_retry(self) -> bool:
         """Spend one retry; False when none is left."""
         if self.pool.retries < 1:

@@ -9,11 +9,11 @@ import pytest
 
 from stretto.engine.engine import Engine
 from stretto.engine.request import RunRequest
-from stretto.plan.model import Block, Fallback
+from stretto.plan.model import Block, Fallback, Retry
 from stretto.record.model import Run, decoded
 from stretto.testing import VirtualLoop, run_virtual
 from stretto.types.enums import Reason, RunStatus, StepStatus
-from stretto.types.errors import ComponentError, UsageError
+from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.messages import Request
 from tests.unit.engine.books import LOST, TWICE, WRITE, Answer, Book, execute, resume, settled, stepping
 from tests.unit.engine.plans import Ledger, Probe, S, call, failing, linear, plan, read, returning, run, sleeping
@@ -266,3 +266,46 @@ class TestNestedWrites:
         assert again.error is not None
         assert "not replayable" in again.error.message
         assert len(pay.requests) == 1
+
+
+class TestTheTimeOfTheCallAround:
+    def test_is_what_a_call_inside_is_told(self) -> None:
+        inner = returning("inner", {})
+
+        async def outer(request: Request) -> object:
+            assert request.call.caller is not None
+            await asyncio.sleep(1.0)
+            return await request.call.caller.call("inner", {})
+
+        op = call(Probe("outer", outer), S, calls_others=True, timeout_s=4.0)
+        run(linear(op), nested={"inner": call(inner, S + 1, timeout_s=60.0)})
+        assert inner.requests[0].call.deadline == 4.0
+
+    def test_leaves_no_room_for_a_retry_that_would_end_after_it(self) -> None:
+        busy = failing("inner", ComponentError("busy", Code.UNAVAILABLE, retry_after_s=5.0))
+
+        async def outer(request: Request) -> object:
+            assert request.call.caller is not None
+            with suppress(ComponentError):
+                return await request.call.caller.call("inner", {})
+            return {"gave": "up"}
+
+        op = call(Probe("outer", outer), S, calls_others=True, timeout_s=4.0)
+        result = run(linear(op), nested={"inner": call(busy, S + 1, retry=Retry(9))})
+        assert (len(busy.requests), result.duration_ms) == (1, 0.0)
+        assert result.steps[-1].output_value == {"gave": "up"}
+
+    def test_ends_a_call_inside_that_runs_in_another_task(self) -> None:
+        ended: list[type] = []
+
+        async def outer(request: Request) -> object:
+            caller = request.call.caller
+            assert caller is not None
+            beside = asyncio.ensure_future(caller.call("inner", {}))
+            beside.add_done_callback(lambda task: ended.append(type(task.exception())))
+            await asyncio.wait([beside])
+            return {}
+
+        op = call(Probe("outer", outer), S, calls_others=True, timeout_s=4.0)
+        result = run(linear(op), nested={"inner": call(sleeping("inner", 9.0), S + 1)})
+        assert (result.duration_ms, ended) == (4000.0, [ComponentError])
