@@ -26,8 +26,10 @@ async def protected(called: Called, protection: Protection, request: Request) ->
     """An attempt that waits until its component may be asked, and tells how it ended."""
     now = called.state.now
     began = now()
-    if called.effect is Effect.WRITE and effects.in_doubt_at(called.state, called.path):
-        return await attempt(called, request)  # what is in doubt is settled before anything else
+    if called.effect is Effect.WRITE:  # what is in doubt is settled before anything else
+        settled = await _settled(called, request)
+        if settled is not None:
+            return settled
     if protection.bulkhead is not None and called.name in called.held:
         raise _waits_for_itself(called)
     try:
@@ -121,14 +123,11 @@ async def _attempt_on_lease(called: Called, request: Request) -> tuple[bytes, Js
 
 async def _write(called: Called, request: Request) -> tuple[bytes, JsonObject]:
     """An attempt at a write: what an earlier one left in doubt is settled first, then intent, call, receipt."""
+    settled = await _settled(called, request)
+    if settled is not None:
+        return settled
     state, op, path = called.state, called.op, called.path
     earlier = state.receipts.get(path)
-    if earlier is not None and earlier.in_doubt:
-        happened = await effects.settle_earlier(state, op, earlier, called.encoded, request.call, called.lane)
-        if happened is not None:
-            answer = await _receive(called, happened, confirmed=True)
-            effects.standing_receipt(earlier, path, called.encoded)
-            return answer
     is_sent_again = earlier is not None and earlier.in_doubt  # which is safe, and settles nothing if it is refused
     effect = await effects.intend(state, op, path, called.action, called.encoded)
     try:
@@ -141,6 +140,19 @@ async def _write(called: Called, request: Request) -> tuple[bytes, JsonObject]:
         if not effect.in_doubt:
             raise
         return await _doubt(called, request.call, effects.unkept(error))
+
+
+async def _settled(called: Called, request: Request) -> tuple[bytes, JsonObject] | None:
+    """What an earlier sending of this write, of which nobody knew, answered; None when it may be sent now."""
+    earlier = called.state.receipts.get(called.path)
+    if earlier is None or not earlier.in_doubt:
+        return None
+    happened = await effects.settle_earlier(called.state, called.op, earlier, called.encoded, request.call, called.lane)
+    if happened is None:
+        return None
+    answer = await _receive(called, happened, confirmed=True)
+    effects.standing_receipt(earlier, called.path, called.encoded)
+    return answer
 
 
 async def _receive(called: Called, response: Response, *, confirmed: bool = False) -> tuple[bytes, JsonObject]:

@@ -229,6 +229,17 @@ class TestBreaker:
         assert ({run.status for run in runs}, len(asked)) == ({RunStatus.OK}, 4)
         assert at.stats.state == "open"
 
+    def test_a_write_in_doubt_is_not_sent_again_while_the_breaker_is_open(self) -> None:
+        pay = failing("api", DOWN, effects={"*": Effect.WRITE}, idempotent=True)
+        rules = ProtectionRules(breaker=BreakerRule(min_calls=1, open_s=100.0))
+        at = Shop(call(pay, S, retry=THREE), protections={"api": rules}, durability=Durability.STEP)
+        (run,) = virtually(lambda: at.run_many(1))
+        assert (run.status, run.reason, len(pay.requests)) == (RunStatus.PARKED, Reason.IN_DOUBT, 1)
+        assert [attempt.error is not None and attempt.error.code for attempt in run.steps[0].attempts] == [
+            "component",
+            "component.breaker_open",
+        ]
+
     def test_the_reason_it_gives_is_that_for_which_it_opened_however_long_ago(self) -> None:
         rules = ProtectionRules(breaker=BreakerRule(min_calls=4, open_s=100.0, window_s=5.0))
         at = shop(failing("api", DOWN), rules)
@@ -256,6 +267,26 @@ class TestBulkhead:
         assert under_way == [0, 2]
         assert [run.steps[0].queue_ms for run in runs] == [0.0, 0.0, 1000.0, 1000.0, 2000.0, 2000.0]
         assert {run.steps[0].service_ms for run in runs} == {1000.0}
+
+    def test_a_write_that_is_sent_again_takes_a_place_too(self) -> None:
+        under_way: list[int] = [0, 0]
+
+        async def work(_request: Request) -> object:
+            under_way[0] += 1
+            under_way[1] = max(under_way)
+            try:
+                await asyncio.sleep(1.0 + (len(pay.requests) <= 4))
+            finally:
+                under_way[0] -= 1
+            return {}
+
+        pay = Probe("api", work, effects={"*": Effect.WRITE}, idempotent=True)
+        rules = ProtectionRules(bulkhead=BulkheadRule(limit=2))
+        at = Shop(call(pay, S, retry=THREE, timeout_s=1.5), protections={"api": rules}, durability=Durability.STEP)
+        runs = virtually(lambda: at.run_many(4))
+        assert RunStatus.OK in {run.status for run in runs}
+        assert len(pay.requests) > 4
+        assert under_way == [0, 2]
 
     def test_what_finds_the_queue_full_is_congestion(self) -> None:
         at = shop(sleeping("api", 1.0), ProtectionRules(bulkhead=BulkheadRule(limit=1, queue=1)), fallback=ANSWER)
