@@ -11,6 +11,7 @@ from typing import Any, Final
 import executor as resolving_of
 import facts as knowledge
 from scoring import calls_of, gold_of, score
+from shop import parsed
 from state import situation as situation_of
 from world import ACTIONS, END, READS, TOOLS, TRANSFER, WRITES
 
@@ -34,11 +35,12 @@ _STATE: Final = Path(tempfile.gettempdir()) / f"stretto-retail-{os.getpid()}"
 
 async def confirm(call: CallTool, request: stretto.Request) -> stretto.Response | None:
     """Look a write in doubt up in the server's call log; the shop accepts no write twice, so finding it is proof."""
-    answer: Any = await call(CALL_LOG)
-    for made in reversed(answer["result"]["calls"]):
+    log: Any = await call(CALL_LOG)
+    for made in reversed(log["result"]["calls"]):
         asked, told = made["tau2_tool_call"], made["tau2_tool_message"]
         if asked["name"] == request.input["tool"] and asked["arguments"] == request.input["arguments"]:
-            return stretto.Response(output={"ok": not told["error"], "result": {"parsed_content": told["content"]}})
+            answer = {"parsed_content": parsed(told["content"])}
+            return stretto.Response(output={"ok": not told["error"], "result": answer})
     return None
 
 

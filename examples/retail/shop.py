@@ -44,7 +44,7 @@ class Shop:
         tool: Callable[..., Any] = getattr(server, f"{action.tool}_state")
         database_first = () if action.tool in _WITHOUT_DATABASE else (self._db,)
         try:
-            return Answer(True, _parsed(tool(*database_first, **ordered(action.arguments))))
+            return Answer(True, parsed(tool(*database_first, **ordered(action.arguments))))
         except (KeyError, TypeError, ValueError) as refusal:  # what the server, too, answers with "Error: ..."
             return Answer(False, f"Error: {refusal}")
 
@@ -57,7 +57,7 @@ class Shop:
         return self._db[table][key]
 
 
-def _parsed(result: Any) -> Json:
+def parsed(result: Any) -> Json:
     """An answer as JSON: some tools answer with JSON in text."""
     if not isinstance(result, str):
         return cast("Json", result)

@@ -7,9 +7,13 @@ import jsonschema_rs
 import pytest
 from ruamel.yaml import YAML
 
+import stretto
+from stretto.chaos.places import check_places
+from stretto.chaos.wrong_values import Domains
+from stretto.spec.chaos import load_chaos
 from stretto.spec.contract import load_contract
 from stretto.spec.nodes import to_json
-from stretto.spec.published import contract_schema, workflow_schema
+from stretto.spec.published import chaos_schema, contract_schema, workflow_schema
 from stretto.spec.read import read_mapping, read_source
 from stretto.spec.report import Report
 from stretto.spec.workflow import load_workflow
@@ -48,10 +52,22 @@ def _write(case: dict[str, Any], folder: Path) -> Path:
 
 def _problems(path: Path) -> tuple[Problem, ...]:
     try:
-        load_workflow(path)
+        if path.name == "chaos.yaml":
+            _read_chaos(path)
+        else:
+            load_workflow(path)
     except SpecError as error:
         return error.problems
     return ()
+
+
+def _read_chaos(path: Path) -> None:
+    """Read a chaos plan, and hold it to the workflow beside it where there is one."""
+    chaos, workflow = load_chaos(path), path.parent / "workflow.yaml"
+    if workflow.is_file():
+        contract = load_workflow(workflow).contract
+        domains = Domains(() if contract is None else contract.semantics)
+        check_places(chaos, stretto.load(workflow, store=path.parent / "runs.db").plan, domains)
 
 
 def test_cases_are_well_formed_and_many() -> None:
@@ -83,6 +99,7 @@ def _check(problem: Problem, wanted: dict[str, Any], path: Path) -> None:
 SCHEMAS = {
     "workflow": jsonschema_rs.Draft202012Validator(workflow_schema()),
     "contract": jsonschema_rs.Draft202012Validator(contract_schema()),
+    "chaos": jsonschema_rs.Draft202012Validator(chaos_schema()),
 }
 
 

@@ -21,11 +21,14 @@ from stretto.plan.codes import PlanCode
 from stretto.plan.expr.functions import FUNCTIONS, MACROS
 from stretto.plan.expr.problem import ExprCode
 from stretto.spec.business_keys import BUSINESS, EXERCISE
+from stretto.spec.chaos import CHAOS, EXPECT_RECORD
+from stretto.spec.chaos_model import FaultKind
 from stretto.spec.codes import SpecCode
 from stretto.spec.contract import CONTRACT
 from stretto.spec.domain_keys import DOMAIN_RECORD
 from stretto.spec.estimate_keys import ESTIMATE
 from stretto.spec.expectation_keys import EXPECTATION
+from stretto.spec.fault_keys import FAULT_RECORD, USES
 from stretto.spec.fields import LONG_FORM
 from stretto.spec.protection_keys import BREAKER, BULKHEAD, HEDGE, QUOTA
 from stretto.spec.records import Record
@@ -43,6 +46,7 @@ REFERENCE = ROOT / "docs" / "reference"
 
 WORKFLOW_FILE = read_page(REFERENCE / "workflow-file.md")
 CONTRACT_FILE = read_page(REFERENCE / "contract-file.md")
+CHAOS_FILE = read_page(REFERENCE / "chaos-file.md")
 EXPRESSIONS = read_page(REFERENCE / "expressions.md")
 ERRORS = read_page(REFERENCE / "errors.md")
 KINDS_PAGE = read_page(REFERENCE / "kinds.md")
@@ -72,6 +76,9 @@ TABLES: list[tuple[Page, str, Record[Any]]] = [
     (CONTRACT_FILE, "sla", SLA),
     (CONTRACT_FILE, "breach", ON_BREACH),
     (CONTRACT_FILE, "domain", DOMAIN_RECORD),
+    (CHAOS_FILE, "chaos", CHAOS),
+    (CHAOS_FILE, "fault", FAULT_RECORD),
+    (CHAOS_FILE, "expect", EXPECT_RECORD),
     *((KINDS_PAGE, kind.value, record) for kind, record in KINDS.items()),
     *((KINDS_PAGE, key.name, cast("Record[Any]", key.shape)) for key in (SESSION, RESET, PRICES)),
 ]
@@ -88,12 +95,22 @@ def test_every_key_of_a_file_is_documented_with_its_own_example(page: Page, head
 
 
 def test_every_mapping_with_fixed_keys_is_in_the_list() -> None:
-    tops: tuple[Record[Any], ...] = (WORKFLOW, CONTRACT, *KINDS.values())
+    tops: tuple[Record[Any], ...] = (WORKFLOW, CONTRACT, CHAOS, *KINDS.values())
     below: JsonObject = {}
     for record in tops:
         record.body(below)  # every record inside it puts itself among the definitions
     listed = {record.name for _, _, record in TABLES}
     assert {record.name for record in tops} | set(below) - {"type"} == listed
+
+
+def test_every_fault_is_documented_with_the_keys_that_it_takes() -> None:
+    documented = rows(CHAOS_FILE, "What goes wrong")
+    assert list(documented) == [kind.value for kind in FaultKind]
+    for kind, (needed, possible) in USES.items():
+        needs, may_have = documented[kind.value][:2]
+        either = possible if kind is FaultKind.CLOCK_SKEW else ()
+        assert all(f"`{key.name}`" in needs for key in (*needed, *either)), kind
+        assert all(f"`{key.name}`" in may_have for key in set(possible) - set(either)), kind
 
 
 def test_keys_and_kinds_of_later_versions_are_told() -> None:

@@ -19,6 +19,7 @@ VERBS: Final = {
     "config": "stretto.cli.config",
     "train": "stretto.cli.train",
     "replay": "stretto.cli.replay",
+    "chaos": "stretto.cli.chaos",
     "demo": "stretto.cli.demo",
     "schema": "stretto.cli.schema",
     "doctor": "stretto.cli.doctor",

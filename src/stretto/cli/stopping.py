@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final, TypeVar
@@ -18,12 +18,13 @@ TOLD: Final = "stopping: what was begun has not ended yet; a second Ctrl-C ends 
 T = TypeVar("T")
 
 
-def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run` that leaves Ctrl-C as it was before the loop began: one that is broken off inside `stopping_told`
-    leaves its own way with it behind."""
+def run_async(work: Coroutine[Any, Any, T], loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None) -> T:
+    """`asyncio.run`, in a loop of that make where one is given. It leaves Ctrl-C as it was before the loop began: one
+    that is broken off inside `stopping_told` leaves its own way with it behind."""
     before = signal.getsignal(signal.SIGINT)
     try:
-        return asyncio.run(work)
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            return runner.run(work)
     finally:
         if callable(before) and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)

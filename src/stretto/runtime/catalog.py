@@ -1,10 +1,13 @@
 """The registry that a workflow's components are found in."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from stretto.types.errors import ComponentError
 from stretto.types.protocols import Component, KeepsBetweenRuns
+
+Wrap: TypeAlias = Callable[[Component], Component]
+"""Puts something between the engine and a component; the same for the same component each time."""
 
 
 @runtime_checkable
@@ -29,6 +32,7 @@ class ComponentCatalog:
         per_run: bool = False,
         made: Mapping[str, Component] | None = None,
         put: frozenset[str] = frozenset(),
+        wrap: Wrap | None = None,
     ) -> None:
         self._components = {name: _per_run(each) for name, each in components.items()} if per_run else dict(components)
         self.made = dict(components if made is None else made)
@@ -36,6 +40,8 @@ class ComponentCatalog:
         self.is_per_run = per_run
         self.put = put
         """Names of those that were put in place of others."""
+        self.wrap = wrap
+        """Stands between the engine and every component."""
 
     def find(self, reference: str) -> Component | None:
         """The component of that name and version, or None."""
@@ -43,7 +49,7 @@ class ComponentCatalog:
         component = self._components[name] if name in self._components else self._part(name)
         if component is None or (version and component.card.version != version):
             return None
-        return component
+        return component if self.wrap is None else self.wrap(component)
 
     def _part(self, name: str) -> Component | None:
         """A tool of a server, ``server/tool``."""
@@ -67,11 +73,16 @@ class ComponentCatalog:
         """
         name = component.card.name
         changed = {**self._components, name: component}
-        return ComponentCatalog(changed, per_run=self.is_per_run, made=self.made, put=self.put | {name})
+        put = self.put | {name}
+        return ComponentCatalog(changed, per_run=self.is_per_run, made=self.made, put=put, wrap=self.wrap)
 
     def per_run(self) -> "ComponentCatalog":
         """The same catalog, keeping nothing from one run to the next; so do catalogs over it."""
-        return ComponentCatalog(self._components, per_run=True, made=self.made, put=self.put)
+        return ComponentCatalog(self._components, per_run=True, made=self.made, put=self.put, wrap=self.wrap)
+
+    def wrapped(self, wrap: Wrap) -> "ComponentCatalog":
+        """The same catalog, where what is found comes wrapped; so it does from catalogs over it."""
+        return ComponentCatalog(self._components, per_run=self.is_per_run, made=self.made, put=self.put, wrap=wrap)
 
     def over(self, outer: "ComponentCatalog") -> "ComponentCatalog":
         """This catalog, and what only the outer one has.
@@ -85,7 +96,8 @@ class ComponentCatalog:
             if name not in outer.put and outer.made.get(name) is not each
         }
         both = {**{each.card.name: each for each in outer}, **own}
-        return ComponentCatalog(both, per_run=outer.is_per_run, made={**outer.made, **self.made}, put=outer.put)
+        made = {**outer.made, **self.made}
+        return ComponentCatalog(both, per_run=outer.is_per_run, made=made, put=outer.put, wrap=outer.wrap)
 
     def __iter__(self) -> Iterator[Component]:
         return iter(self._components.values())

@@ -124,6 +124,14 @@ class Workflow:
         """
         return Workflow(self._source, self._catalog.per_run(), self.store, kin=self._kin)
 
+    def wrapped(self, wrap: Callable[[Component], Component]) -> "Workflow":
+        """This workflow with something between the engine and every component, compiled again: faults, or counters.
+
+        `wrap` must give the same for the same component each time. Shares the store, and nothing that is open; what
+        protects components (quotas, breakers, bulkheads) begins anew.
+        """
+        return Workflow(self._source, self._catalog.wrapped(wrap), self.store)
+
     # run
 
     async def run(

@@ -94,5 +94,9 @@ class SpecCode(StrEnum):
     REWARD = "spec.reward"
     """Weights that weigh nothing."""
 
+    # Chaos plan.
+    CHAOS = "spec.chaos"
+    """A chaos plan names what the workflow does not have, or would inject nothing."""
+
     MORE = "spec.more"
     """Further problems were found and are not listed."""

@@ -1,7 +1,9 @@
-"""The JSON Schemas of the two files, for editors to complete and check: from the tables that the parser reads by."""
+"""The JSON Schemas of the files that people write, for editors to complete and check: from the tables that the parser
+reads by."""
 
 from typing import Any
 
+from stretto.spec.chaos import CHAOS
 from stretto.spec.contract import CONTRACT
 from stretto.spec.json_schema import DIALECT
 from stretto.spec.records import Record
@@ -20,6 +22,11 @@ def workflow_schema() -> JsonObject:
 def contract_schema() -> JsonObject:
     """JSON Schema 2020-12 of a contract file."""
     return _document(CONTRACT, "Stretto contract")
+
+
+def chaos_schema() -> JsonObject:
+    """JSON Schema 2020-12 of a chaos plan."""
+    return _document(CHAOS, "Stretto chaos plan")
 
 
 def _document(record: Record[Any], title: str) -> JsonObject:

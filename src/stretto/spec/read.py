@@ -38,7 +38,7 @@ def read_source(path: Path) -> Source:
 
 
 def read_mapping(source: Source, what: str, report: Report) -> MapNode:
-    """The mapping that a file consists of; `what` names the kind of file in messages, ``workflow`` or ``contract``.
+    """The mapping that a file consists of; `what` names the kind of file in messages: ``workflow``, ``contract``.
 
     Raises SpecError when the text cannot be read as one mapping; what can be passed over is reported.
     """
@@ -79,7 +79,7 @@ def _no_mapping(root: Node | None, source: Source, what: str) -> Problem:
             message=f"this {what} file is empty",
             file=source.name,
             expected=f"a mapping with the keys of a {what}",
-            suggestion=f"stretto schema {what} prints what may stand in it",
+            suggestion=f"stretto schema {what.partition(' ')[0]} prints what may stand in it",
         )
     suggestion = ""
     if isinstance(root, ListNode) and what == "workflow":

@@ -1,0 +1,1 @@
+"""Faults injected into a workflow's components, and what becomes of its runs."""

@@ -1,0 +1,165 @@
+"""Whole trials: nothing is written twice or lost, whatever strikes; and when it is, that is told."""
+
+import asyncio
+import time
+
+import pytest
+
+from stretto.chaos.experiment import Experiment
+from stretto.chaos.lapse import LapsingLoop
+from stretto.chaos.ledger import Injection
+from stretto.runtime.workflow import Workflow
+from stretto.types.errors import SpecError, UsageError
+from tests.unit.chaos.conftest import Experimenting, World, made
+
+ON_A_WRITE = [
+    "fault: latency, delay: 2s",
+    "fault: latency, delay: 2s, when: after",
+    "fault: jitter, delay: 2s",
+    "fault: error, code: unavailable",
+    "fault: error, code: unavailable, when: after",
+    "fault: error, code: deadline_exceeded, when: after",
+    "fault: hang",
+    "fault: hang, when: after",
+    "fault: reset",
+    "fault: reset, when: before",
+    "fault: slow_body, delay: 2s",
+    "fault: truncated_body",
+    "fault: garbage",
+    "fault: wrong_type",
+    "fault: missing_field",
+    "fault: wrong_value",
+    "fault: duplicate",
+    "fault: loss, for: 100ms",
+    "fault: clock_skew, ahead: 2s",
+    "fault: full_queue, retry_after: 10ms",
+]
+
+
+@pytest.mark.parametrize("fault", ON_A_WRITE)
+def test_no_fault_makes_a_write_happen_twice_or_a_run_get_lost(
+    fault: str, experiment: Experimenting, world: World
+) -> None:
+    report = made(experiment(f"{{component: executor, rate: 0.5, {fault}}}", runs=30, expect="mutants: 0"))
+    (row,) = report.faults
+    assert row.injected
+    assert set(world.written.values()) == {1}
+    assert report.writes == len(world.written)
+    assert (report.duplicated_effects, report.lost_runs) == ((), ())
+    assert sum(report.statuses.values()) == 30
+
+
+def test_what_a_lying_confirm_leads_to_is_found_and_told(experiment: Experimenting, world: World) -> None:
+    world.lies = True
+    report = made(experiment("{component: executor, rate: 0.5, fault: reset}", expect="mutants: 0"))
+    assert len(report.duplicated_effects) == sum(times > 1 for times in world.written.values()) > 0
+    assert all(each.component == "executor" and each.times > 1 for each in report.duplicated_effects)
+    assert not report.met
+
+
+def test_a_run_that_hangs_without_a_time_out_is_cancelled_at_its_limit(experiment: Experimenting) -> None:
+    report = made(experiment("{component: planner, rate: 1, fault: hang}", expect="run_limit: 1s\nmutants: 0", runs=3))
+    assert report.statuses == {"cancelled": 3}
+    assert report.answered == 0
+    assert [broke.status for broke in report.broke] == ["cancelled"] * 3
+
+
+def test_hangs_of_minutes_take_no_time(experiment: Experimenting) -> None:
+    began = time.monotonic()
+    report = made(experiment("{component: planner, rate: 1, fault: latency, delay: 300ms}", runs=200))
+    assert report.latency_ms["p50"] >= 300
+    assert time.monotonic() - began < 200 * 0.3 / 8  # what it would take at least
+
+
+def test_one_run_alone_is_struck_as_it_was_among_the_others(experiment: Experimenting) -> None:
+    faults = (
+        "{component: planner, rate: 0.3, fault: error, code: unavailable}, {step: executor, rate: 0.3, fault: reset}"
+    )
+    together = experiment(faults, expect="mutants: 0")
+    made(together)
+    by_run: dict[int, list[Injection]] = {}
+    for injection in together.trial.harness.ledger.injections:
+        by_run.setdefault(injection.run, []).append(injection)
+    assert len(by_run) > 10
+    for index in (*list(by_run)[:4], next(each for each in range(40) if each not in by_run)):
+        alone = experiment(faults, only=index)
+        assert made(alone).runs == 1
+        assert alone.trial.harness.ledger.injections == by_run.get(index, [])
+
+
+def test_another_seed_strikes_others(experiment: Experimenting) -> None:
+    one, other = (experiment("{component: planner, rate: 0.5, fault: reset}", seed=seed) for seed in (1, 2))
+    made(one)
+    made(other)
+    assert one.trial.harness.ledger.injections != other.trial.harness.ledger.injections
+
+
+def test_a_lost_component_is_away_until_it_is_back(experiment: Experimenting, world: World) -> None:
+    report = made(experiment("{component: planner, rate: 1, fault: loss}", runs=10, expect="mutants: 0"))
+    assert world.planned == 0
+    assert report.statuses == {"degraded": 10}
+    report = made(experiment("{component: planner, rate: 1, fault: loss, for: 1ms}", runs=10, expect="mutants: 0"))
+    assert report.statuses == {"ok": 10}
+
+
+def test_a_write_in_doubt_of_a_component_that_is_away_parks_the_run(experiment: Experimenting, world: World) -> None:
+    faults = "{component: executor, rate: 1, fault: loss, after_calls: 1}, {component: executor, rate: 1, fault: reset}"
+    report = made(experiment(faults, runs=10, expect="mutants: 0\nexpect: {max_parked_runs: 0}"))
+    assert set(world.written.values()) == {1}
+    assert report.duplicated_effects == ()
+    assert report.statuses == {"ok": 5, "parked": 5}, "half of the inputs ask for a write"
+    assert not report.met
+
+
+def test_expectations_decide(experiment: Experimenting) -> None:
+    report = made(
+        experiment(
+            "{component: executor, rate: 1, fault: full_queue}", expect="mutants: 0\nexpect: {min_answered_rate: 0.9}"
+        )
+    )
+    found = {each.name: (each.found, each.met) for each in report.expectations}
+    assert found == {
+        "min_answered_rate": (0.5, False),
+        "max_duplicated_effects": (0.0, True),
+        "max_lost_runs": (0.0, True),
+    }
+    assert report.amplification == (40 + 20 * 3) / (40 + 20)  # half of the runs try a write, three times
+    assert len(report.broke) == 20
+    assert report.broke[0].struck_by == ("full_queue at executor",)
+
+
+def test_a_trial_that_is_stopped_tells_of_the_runs_that_were_made(experiment: Experimenting, world: World) -> None:
+    world.works_s = 0.01
+    ended = asyncio.Semaphore(0)
+    faults = "{component: executor, rate: 0.5, fault: reset}"
+    stopped = experiment(faults, runs=1000, concurrency=2, on_run=ended.release)
+
+    async def stop() -> None:
+        going = asyncio.create_task(stopped.go())
+        for _ in range(5):
+            await ended.acquire()
+        going.cancel()
+        await asyncio.gather(going, return_exceptions=True)
+
+    with asyncio.Runner(loop_factory=LapsingLoop) as runner:
+        runner.run(stop())
+    report = stopped.report(stopped=True)
+    assert report.stopped
+    assert 5 <= report.runs < 1000
+    assert report.lost_runs == ()
+
+
+@pytest.mark.parametrize("options", [{"runs": 0}, {"concurrency": 0}, {"only": 40}])
+def test_counts_out_of_range_are_refused(options: dict[str, int], experiment: Experimenting) -> None:
+    with pytest.raises(UsageError):
+        experiment("{component: planner, rate: 1, fault: reset}", **options)
+
+
+def test_a_plan_for_another_workflow_is_refused_before_anything_is_run(experiment: Experimenting) -> None:
+    with pytest.raises(SpecError, match="no component 'shop'"):
+        experiment("{component: shop, rate: 1, fault: reset}")
+
+
+def test_a_wrapped_workflow_has_the_same_manifest(workflow: Workflow, experiment: Experimenting) -> None:
+    made_of: Experiment = experiment("{component: planner, rate: 1, fault: reset}")
+    assert made_of.trial.workflow.plan.manifest == workflow.plan.manifest

@@ -1,0 +1,90 @@
+"""What a contract catches of wrong values."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+import stretto
+from stretto.chaos.experiment import Experiment
+from stretto.chaos.mutation import MutationScore
+from stretto.spec.chaos import parse_chaos
+from stretto.store.sqlite import Store
+from tests.unit.chaos.conftest import GIVEN, Experimenting, made, workflow_of
+
+HARMLESS = "{component: planner, rate: 1, fault: jitter, delay: 1ms}"
+
+
+@dataclass
+class Planned:
+    intent: Literal["track", "refund"]
+    share: Annotated[float, Field(ge=0, le=1)]
+
+
+@stretto.component("planner", effects="pure")
+async def planner(query: str) -> Planned:
+    return Planned("refund" if "refund" in query else "track", 1.0)
+
+
+@stretto.reward("right")
+def right(intent: str, query: str) -> float:
+    return float((intent == "refund") is ("refund" in query))
+
+
+def score(experiment: Experimenting, **options: Any) -> MutationScore:
+    found = made(experiment(HARMLESS, runs=2, **options)).mutation
+    assert found is not None
+    return found
+
+
+def test_without_anything_that_looks_every_wrong_value_survives(experiment: Experimenting) -> None:
+    found = score(experiment)
+    assert (found.good_runs, found.caught, found.score) == (2, 0, 0.0)
+    told = {(each.step, each.field, each.was, each.wrong) for each in found.survivors}
+    assert told == {
+        ("planner", "intent", "refund", "track"),
+        ("planner", "intent", "track", "refund"),
+        ("executor", "status", "refunded", "declined"),
+    }
+
+
+def test_a_bound_on_mutants_takes_every_place_in_turn(experiment: Experimenting) -> None:
+    found = score(experiment, expect="mutants: 2")
+    assert {each.step for each in found.survivors} == {"planner", "executor"}
+    assert score(experiment, expect="mutants: 2").survivors[0].wrong == found.survivors[0].wrong
+
+
+def test_a_tighter_schema_and_a_reward_catch(tmp_path: Path) -> None:
+    text = """
+stretto: 1
+name: judged
+contract:
+  output: {intent: string, share: "float[0.5,1]"}
+  reward: {right: 1}
+steps:
+  - {name: planner, component: planner, input_mapping: {query: "input.query"}}
+  - {name: right, component: right, input_mapping: {intent: "steps.planner.intent", query: "input.query"}}
+output: {intent: "steps.planner.intent", share: "steps.planner.share"}
+"""
+    with Store(tmp_path / "judged.db") as store:
+        judged = workflow_of(tmp_path, text, [planner, right], store)
+        chaos = parse_chaos(f"stretto: 1\nfaults: [{HARMLESS}]\nexpect: {{min_mutation_score: 1}}")
+        report = made(Experiment(judged, chaos, GIVEN, runs=1))
+    found = report.mutation
+    assert found is not None
+    assert found.by == {"reward": 2, "contract": 1}, "the middle of the range is in the contract's: it survives"
+    assert [(each.field, each.wrong) for each in found.survivors] == [("share", 0.5)]
+    assert not report.met
+
+
+def test_the_measure_itself_is_not_mutated(experiment: Experimenting) -> None:
+    assert all(each.step != "right" for each in score(experiment).survivors)
+
+
+def test_a_score_that_cannot_be_measured_does_not_meet_an_expectation(experiment: Experimenting, world: Any) -> None:
+    world.lies = True
+    chaos = experiment(HARMLESS, runs=1, expect="mutants: 5\nexpect: {min_mutation_score: 0}", contract=None)
+    report = made(chaos)
+    assert report.mutation is not None
+    assert report.met, "an enum of the executor's schema is enough to try it with"
