@@ -37,8 +37,9 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def places_of(plan: Plan) -> tuple[Place, ...]:
-    """Every call that a run may make: of steps, of their fallbacks, of components, and of the memory."""
+    """Every call that a run may make: of steps, of fallbacks, of components, and of the memory."""
     others = [*plan.nested.values(), *(() if plan.memory is None else (plan.memory,))]
+    others += [] if plan.business is None else [plan.business.op]
     found = [*_steps(plan, ""), *(Place("", op.component_name, op) for op in others)]
     fallbacks = [place.op.fallback.op for place in found if place.op.fallback is not None]
     return (*found, *(Place("", op.component_name, op) for op in fallbacks if op is not None))

@@ -3,6 +3,7 @@ else, so that one run alone is struck as it was among others."""
 
 import asyncio
 import random
+from collections import Counter
 from functools import partial
 from typing import Final
 
@@ -33,9 +34,14 @@ class FaultSchedule:
         self._seed = seed
         self.domains = domains
         self._losses: dict[tuple[int, int], _Loss] = {}
+        self._deliveries: Counter[tuple[int, str, int]] = Counter()
 
     def strike(self, card: Card, call: Call, run: int) -> "FaultStrike | None":
-        """The fault that strikes this call."""
+        """The fault that strikes this call; a hedge's copy of an attempt is a call of its own."""
+        delivered = (run, call.path, call.attempt)
+        copy = self._deliveries[delivered]
+        self._deliveries[delivered] += 1
+        about = (call.path, call.attempt, copy) if copy else (call.path, call.attempt)
         for number, fault in self._faults:
             if not is_at(fault, card.name, call.path, call.action):
                 continue
@@ -44,9 +50,9 @@ class FaultSchedule:
                 strikes = loss.finds_away(fault)
                 loss.calls += 1
             else:
-                strikes = draw(self._seed, run, number, call.path, call.attempt) < fault.rate
+                strikes = draw(self._seed, run, number, *about) < fault.rate
             if strikes:
-                return FaultStrike(self, number, fault, source(self._seed, "in", run, number, call.path, call.attempt))
+                return FaultStrike(self, number, fault, source(self._seed, "in", run, number, *about))
         return None
 
     def is_away(self, card: Card, call: Call, run: int) -> bool:

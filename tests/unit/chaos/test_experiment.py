@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +10,10 @@ from stretto.chaos.experiment import Experiment
 from stretto.chaos.lapse import LapsingLoop
 from stretto.chaos.ledger import Injection
 from stretto.runtime.workflow import Workflow
+from stretto.spec.chaos import parse_chaos
+from stretto.store.sqlite import Store
 from stretto.types.errors import SpecError, UsageError
-from tests.unit.chaos.conftest import Experimenting, World, made
+from tests.unit.chaos.conftest import GIVEN, WORKFLOW, Experimenting, World, made, workflow_of
 
 ON_A_WRITE = [
     "fault: latency, delay: 2s",
@@ -163,3 +166,15 @@ def test_a_plan_for_another_workflow_is_refused_before_anything_is_run(experimen
 def test_a_wrapped_workflow_has_the_same_manifest(workflow: Workflow, experiment: Experimenting) -> None:
     made_of: Experiment = experiment("{component: planner, rate: 1, fault: reset}")
     assert made_of.trial.workflow.plan.manifest == workflow.plan.manifest
+
+
+def test_a_hedge_is_struck_on_its_own(tmp_path: Path, world: World) -> None:
+    text = WORKFLOW.replace("timeout: 500ms\n", "timeout: 500ms\n      hedge: {after: 20ms}\n", 1)
+    chaos = parse_chaos(
+        "stretto: 1\nmutants: 0\nfaults: [{component: planner, fault: latency, delay: 400ms, rate: 0.1}]"
+    )
+    with Store(tmp_path / "runs.db") as store:
+        workflow = workflow_of(tmp_path, text, world.components, store)
+        report = made(Experiment(workflow, chaos, GIVEN, runs=100))
+    assert report.latency_ms["p50"] < 20
+    assert report.latency_ms["p95"] < 400, "most hedges are struck by nothing"
