@@ -1,0 +1,1 @@
+"""Training of aligners: labelled texts and corrections become samples, samples move the weights."""
