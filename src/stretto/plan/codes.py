@@ -44,3 +44,7 @@ class PlanCode(StrEnum):
     """The contract weighs a term that no reward step gives."""
     SUB_WORKFLOW = "plan.sub_workflow"
     """A sub-workflow cannot be used: not there, wrong itself, or part of itself."""
+    SLA = "plan.sla"
+    """What is promised of the whole is not kept by what is promised of its steps."""
+    CONTRADICTION = "plan.contradiction"
+    """Two rules that cannot both be kept: a time-out beyond the deadline, and the like."""

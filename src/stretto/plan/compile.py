@@ -5,6 +5,7 @@ read of memory, which components it may call, what it is pinned to.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -14,12 +15,15 @@ from stretto.plan.business import Businesses
 from stretto.plan.calls import Calls
 from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
+from stretto.plan.contradictions import check_contradictions
 from stretto.plan.fields import Mapped, Reader, compile_mapping
 from stretto.plan.finding import Finder, SubWorkflows
 from stretto.plan.flow import may_write
 from stretto.plan.model import FIRST_FREE_SLOT, MEMORY, RUN, Block, CallOp, Plan
 from stretto.plan.names import Names, given_names
 from stretto.plan.promises import check_promises, check_reward, names_of
+from stretto.plan.sla.promise import promise_of
+from stretto.plan.sla.verdict import hold_promises
 from stretto.plan.slots import Slots
 from stretto.plan.valuetype import DYN, INT, STRING, from_schema, object_of
 from stretto.record.canonical import canonical
@@ -83,6 +87,7 @@ class _Compiler:
         if contract is not None:
             check_reward(contract.reward, self._calls.components.values(), self._report)
             check_promises(contract, spec.steps, self._report, self._reader)
+        check_contradictions(spec.steps, spec.budget, self._calls.sla, self._reader)
         self._note_unsafe_writes(body)
         read_memory = self._memory_read(memory) if MEMORY in self._slots.read else None
         nested = self._nested()
@@ -90,7 +95,7 @@ class _Compiler:
         for workflow, plan in self._finder.plans.items():
             self._calls.protections.take_inner(self._finder.places[workflow], plan.protections)
         manifest = self._manifest()
-        return Plan(
+        plan = Plan(
             name=spec.name,
             version=spec.version,
             manifest=manifest,
@@ -111,10 +116,13 @@ class _Compiler:
             memory=read_memory,
             protections=self._calls.protections.found,
             business=fallback,
+            promises={} if contract is None else {each.target.value: promise_of(each) for each in contract.sla},
             reads_run=RUN in self._slots.read,
             reward_weights={} if contract is None else {term.name.value: term.weight for term in contract.reward},
-            notes=tuple(self._reader.notes),
         )
+        if contract is not None and not self._report:  # a plan with problems may lack steps
+            hold_promises(plan, contract, self._reader)
+        return replace(plan, notes=tuple(self._reader.notes))
 
     # the workflow's ends
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from stretto.plan.check import Check
+from stretto.plan.sla.promise import Promise
 from stretto.plan.valuetype import DYN, ValueType
 from stretto.record.model import Manifest
 from stretto.types.budget import BudgetSpec
@@ -285,6 +286,8 @@ class Plan:
     """What protects a component, by its name: of those only for which anything was declared."""
     business: BusinessFallback | None = None
     """What answers when the run fails; None where a failed run stays failed."""
+    promises: dict[str, Promise] = field(default_factory=dict)
+    """What the contract promises, by ``workflow`` or the name of a step."""
     reads_run: bool = False
     reward_weights: dict[str, float] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()

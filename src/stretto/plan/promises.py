@@ -54,8 +54,6 @@ def check_promises(contract: ContractSpec, steps: Sequence[StepSpec], report: Re
                 )
             )
     unenforced = "is checked and kept; nothing enforces it in this version"
-    for promise in contract.sla[:1]:
-        reader.note(promise.target.span, f"`sla` {unenforced}")
     for domain in contract.semantics[:1]:
         reader.note(domain.name.span, f"`semantics` {unenforced}")
 

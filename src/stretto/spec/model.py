@@ -126,6 +126,8 @@ class ResilienceSpec(msgspec.Struct, frozen=True, kw_only=True):
     bulkhead: Located[BulkheadSpec] | None = None
     hedge: Located[HedgeRule] | None = None
     fallback: FallbackSpec | None = None
+    places: dict[str, Span] = msgspec.field(default_factory=dict)
+    """Where each of its keys stands."""
 
 
 class EstimateSpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -153,6 +153,7 @@ RESILIENCE: Final = Record(
         bulkhead=_located(fields, BULKHEAD_KEY),
         hedge=_located(fields, HEDGE_KEY),
         fallback=fields.get(FALLBACK_KEY),
+        places={name: entry.key for name, entry in fields.node.entries.items()},
     ),
     may_be_empty=False,
 )

@@ -1,0 +1,36 @@
+"""What a contract promises of a workflow or of one of its steps, in plain numbers."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from stretto.spec.contract_model import SlaSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """None promises nothing. Of a step with a component it is about one call of it; else about the whole step."""
+
+    p95_s: float | None = None
+    max_s: float | None = None
+    min_success: float | None = None
+    """In [0, 1]."""
+    max_fallback: float | None = None
+    """In [0, 1]; of the step, not of one call."""
+
+
+NOTHING: Final = Promise()
+
+
+def promise_of(spec: SlaSpec) -> Promise:
+    """The numbers of a contract's entry."""
+    return Promise(
+        p95_s=_seconds(spec.p95_latency),
+        max_s=_seconds(spec.max_latency),
+        min_success=spec.min_success_rate,
+        max_fallback=spec.max_fallback_rate,
+    )
+
+
+def _seconds(duration: timedelta | None) -> float | None:
+    return None if duration is None else duration.total_seconds()

@@ -1,0 +1,113 @@
+"""How much later, or how much less reliable, one call of each step may be with the workflow's promise still kept.
+
+From the top: what the whole may take, less what the longest way through a part takes besides it, is what that part may
+take; in a loop, the rounds share it. All other steps are as promised, and each figure is held against its own promise
+alone. At the figure given here the promise is met, beyond it broken.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from stretto.plan.sla.call import Terms, attempts_at_p95, besides_calls_s, least_success
+from stretto.plan.sla.compose import Part, ends
+
+ROUNDING: Final = 1e-9
+"""Relative: two sums of the same numbers may differ by their order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """What the whole must keep; None is nothing."""
+
+    p95_s: float | None = None
+    worst_s: float | None = None
+    success: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What one call of a step may do, or the whole step where it is a sub-workflow; None where nothing is asked for, or
+    where no figure would do."""
+
+    part: Part
+    p95_s: float | None
+    worst_s: float | None
+    success: float | None
+
+
+def rooms(whole: Part, targets: Targets) -> Iterator[Room]:
+    """One for each step that calls something, in the order of the plan."""
+    for part, wanted in _shares(whole, targets):
+        if part.parts:
+            yield from rooms(part, wanted)
+        elif part.terms is not None:
+            yield _room(part, part.terms, wanted)
+        else:
+            yield Room(part=part, p95_s=wanted.p95_s, worst_s=wanted.worst_s, success=wanted.success)
+
+
+def _shares(whole: Part, targets: Targets) -> Iterator[tuple[Part, Targets]]:
+    """What each part of a step may do."""
+    rounds = whole.rounds
+    p95 = _times([part.figures.p95_s.value for part in whole.parts], whole.before, _divided(targets.p95_s, rounds))
+    worst = _times(
+        [part.figures.worst_s.value for part in whole.parts], whole.before, _divided(targets.worst_s, rounds)
+    )
+    success = _rates([part.figures.success.value for part in whole.parts], targets.success, rounds)
+    for part, p95_s, worst_s, rate in zip(whole.parts, p95, worst, success, strict=True):
+        is_free = part.tolerates and rate is not None
+        yield part, Targets(p95_s=p95_s, worst_s=worst_s, success=0.0 if is_free else rate)
+
+
+def _times(times: list[float], before: tuple[frozenset[int], ...], limit: float | None) -> list[float | None]:
+    """What each part may take; None for all where another way through is too long already."""
+    if limit is None:
+        return [None] * len(times)
+    ended = ends(times, before)
+    after = _after(times, before)
+    found: list[float | None] = []
+    for index, time in enumerate(times):
+        without = max(ends([0.0 if each == index else t for each, t in enumerate(times)], before), default=0.0)
+        left = limit - (ended[index] - time) - after[index]
+        found.append(left if left >= 0 and without <= limit * (1 + ROUNDING) else None)
+    return found
+
+
+def _after(times: list[float], before: tuple[frozenset[int], ...]) -> list[float]:
+    """What the longest way takes from the end of each part to the end of the block."""
+    after = [0.0] * len(times)
+    for index in range(len(times) - 1, -1, -1):
+        for each in before[index]:
+            after[each] = max(after[each], times[index] + after[index])
+    return after
+
+
+def _rates(rates: list[float], limit: float | None, rounds: int) -> list[float | None]:
+    if limit is None:
+        return [None] * len(rates)
+    share = limit ** (1 / rounds)
+    found: list[float | None] = []
+    for index in range(len(rates)):
+        others = prod(rate for each, rate in enumerate(rates) if each != index)
+        found.append(share / others if others and share <= others * (1 + ROUNDING) else None)
+    return found
+
+
+def _room(part: Part, terms: Terms, wanted: Targets) -> Room:
+    besides_p95, besides_worst = besides_calls_s(terms)
+    return Room(
+        part=part,
+        p95_s=_of_one(wanted.p95_s, besides_p95, attempts_at_p95(terms)),
+        worst_s=_of_one(wanted.worst_s, besides_worst, 1 + len(terms.waits_s)),
+        success=None if wanted.success is None else least_success(terms, min(1.0, wanted.success)),
+    )
+
+
+def _of_one(limit: float | None, besides: float, count: int) -> float | None:
+    return None if limit is None or limit < besides else (limit - besides) / count
+
+
+def _divided(limit: float | None, count: int) -> float | None:
+    return None if limit is None else limit / count

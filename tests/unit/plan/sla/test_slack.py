@@ -1,0 +1,118 @@
+"""How much later, or less reliable, a step may be: exactly so much."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from stretto.plan.sla.compose import compose
+from stretto.plan.sla.slack import Room, Targets, rooms
+from tests.unit.plan.sla.worlds import call, compiled, workflows
+
+KNOWN = {"p95_latency": "200ms", "max_latency": "500ms", "min_success_rate": 0.99}
+
+
+def room_of(steps: list[Any], sla: dict[str, Any], name: str, **targets: float) -> Room:
+    found = rooms(compose(compiled(steps, sla)), Targets(**targets))
+    return next(room for room in found if room.part.name == name)
+
+
+def test_steps_in_a_row_share_what_is_left() -> None:
+    steps = [call("a"), {**call("b"), "needs": ["a"]}]
+    assert room_of(steps, {"a": KNOWN, "b": KNOWN}, "a", p95_s=1.0).p95_s == pytest.approx(0.8)
+
+
+def test_a_step_beside_a_longer_one_has_more_room() -> None:
+    steps = [call("a"), call("b")]
+    sla = {"a": KNOWN, "b": {**KNOWN, "p95_latency": "450ms"}}
+    assert room_of(steps, sla, "a", p95_s=0.5).p95_s == pytest.approx(0.5)
+
+
+def test_the_rounds_of_a_loop_share_its_room() -> None:
+    loop = {"name": "loop", "repeat": {"max_rounds": 4, "steps": [call("a")]}}
+    assert room_of([loop], {"a": KNOWN}, "a", p95_s=2.0).p95_s == pytest.approx(0.5)
+    assert room_of([loop], {"a": KNOWN}, "a", success=0.9).success == pytest.approx(0.9**0.25)
+
+
+def test_attempts_share_the_room_of_the_worst_case() -> None:
+    retry = {"attempts": 2, "base": "100ms", "cap": "100ms"}
+    assert room_of([call("a", retry=retry)], {"a": KNOWN}, "a", worst_s=2.1).worst_s == pytest.approx(1.0)
+
+
+def test_what_a_fixed_fallback_answers_for_may_fail_always() -> None:
+    assert room_of([call("a", fallback={"output": {}})], {"a": KNOWN}, "a", success=0.999).success == 0.0
+
+
+def test_where_another_way_is_too_long_already_no_figure_would_do() -> None:
+    steps = [call("a"), call("b")]
+    sla = {"a": KNOWN, "b": {**KNOWN, "p95_latency": "450ms"}}
+    assert room_of(steps, sla, "a", p95_s=0.4).p95_s is None
+
+
+def test_a_sub_workflow_has_room_as_a_whole() -> None:
+    inner = compiled([call("x")], {"x": KNOWN})
+    whole = compose(compiled([{"name": "sub", "workflow": "inner"}], None, plans={"inner": inner}))
+    (room,) = rooms(whole, Targets(p95_s=1.0))
+    assert (room.part.name, room.p95_s) == ("sub", 1.0)
+
+
+def test_without_a_target_nothing_is_said() -> None:
+    room = room_of([call("a")], {"a": KNOWN}, "a")
+    assert (room.p95_s, room.worst_s, room.success) == (None, None, None)
+
+
+@given(workflows(), st.data(), st.floats(1.0, 2.0))
+def test_at_the_slack_the_percentile_is_kept_and_beyond_it_broken(
+    world: Any, data: st.DataObject, factor: float
+) -> None:
+    steps, sla = world
+    target = compose(compiled(steps, sla)).composed.p95_s.value * factor
+    for promised in sla.values():  # else the longest a call takes bounds its percentile
+        promised["max_latency"] = "24h"
+    name = data.draw(st.sampled_from(sorted(sla)))
+    limit = room_of(steps, sla, name, p95_s=target).p95_s
+    assert limit is not None
+
+    def composed(ms: float) -> float:
+        changed = deepcopy(sla)
+        changed[name]["p95_latency"] = f"{ms:.6f}ms"
+        return compose(compiled(steps, changed)).composed.p95_s.value
+
+    assert composed(limit * 1000) <= target + 1e-5
+    assert composed(limit * 1000 + 1) > target
+
+
+@given(workflows(), st.data(), st.floats(0.1, 1.0))
+def test_at_the_slack_success_is_kept_and_below_it_broken(world: Any, data: st.DataObject, factor: float) -> None:
+    steps, sla = world
+    target = compose(compiled(steps, sla)).composed.success.value * factor
+    name = data.draw(st.sampled_from(sorted(sla)))
+    limit = room_of(steps, sla, name, success=target).success
+    assert limit is not None
+
+    def composed(rate: float) -> float:
+        changed = deepcopy(sla)
+        changed[name]["min_success_rate"] = rate
+        return compose(compiled(steps, changed)).composed.success.value
+
+    assert composed(limit) >= target * (1 - 1e-9)
+    assume(limit > 1e-6)  # at 0 there is nothing below
+    assert composed(limit * (1 - 1e-4)) < target
+
+
+@given(workflows())
+def test_every_step_has_room_for_what_it_promises(world: Any) -> None:
+    steps, sla = world
+    whole = compose(compiled(steps, sla))
+    targets = Targets(p95_s=whole.composed.p95_s.value, worst_s=whole.composed.worst_s.value)
+    for room in rooms(whole, targets):
+        terms = room.part.terms
+        assert terms is not None
+        assert terms.p95_s is not None
+        assert terms.worst_s is not None
+        assert room.p95_s is not None
+        assert room.worst_s is not None
+        assert room.p95_s >= terms.p95_s - 1e-6
+        assert room.worst_s >= terms.worst_s - 1e-6
