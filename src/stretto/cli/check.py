@@ -17,6 +17,7 @@ from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, WorkflowFile
 from stretto.cli.plan_lines import StepLine, effects_of, fallback_of, limits_of, protection_of, step_lines
 from stretto.cli.rows import labelled, one_piece
 from stretto.cli.section import section
+from stretto.cli.sla_lines import sla_document, sla_lines
 from stretto.cli.terminal import note, notes, print_json, results, show
 from stretto.cli.words import EFFECT_STYLES, count_text
 from stretto.plan.model import BusinessFallback, Note, Plan
@@ -77,6 +78,7 @@ def _document(plan: Plan, file: Path, said: list[Note]) -> Any:
         "steps": [msgspec.to_builtins(line) for line in step_lines(plan)],
         "components": [msgspec.to_builtins(component.card) for component in plan.components.values()],
         "fallback": None if plan.business is None else _fallback(plan.business),
+        "sla": msgspec.to_builtins(sla_document(plan)),
         "notes": [{"place": each.place, "text": each.text} for each in said],
     }
 
@@ -104,6 +106,8 @@ def _report(plan: Plan, file: Path, said: list[Note], width: int, *, verbose: bo
         parts.append(section("fallback", Text(fallback_of(plan))))
     if any(line.together for line in lines):
         parts.insert(3, Text("  Steps with the same number run at the same time.", "dim"))
+    if plan.promises or verbose:
+        parts.append(section("sla", sla_lines(plan, width)))
     if said:
         parts.append(section("notes", Group(*(Text.assemble((f"{n.place}: ", "bold"), n.text) for n in said))))
     parts.append(
