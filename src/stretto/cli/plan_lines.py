@@ -6,7 +6,7 @@ from typing import assert_never
 
 import msgspec
 
-from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, Plan, SubOp
+from stretto.plan.model import AnyOp, Block, CallOp, Fallback, LoopOp, MapOp, Plan, SubOp
 from stretto.spec.durations import render
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
@@ -197,4 +197,12 @@ def _call_rules(op: CallOp) -> Iterator[str]:
     if op.estimate_cost:
         yield f"about {op.estimate_cost:g} in cost"
     if op.fallback is not None:
-        yield f"else {op.fallback.op.component_name if op.fallback.op else 'a fixed output'}"
+        yield f"else {_stand_in(op.fallback)}"
+
+
+def _stand_in(fallback: Fallback) -> str:
+    if fallback.op is not None:
+        return fallback.op.component_name
+    if fallback.source:
+        return fallback.source
+    return "left out" if fallback.output == b"null" else "a fixed output"

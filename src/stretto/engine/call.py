@@ -12,7 +12,7 @@ import asyncio
 import orjson
 
 from stretto.engine import effects
-from stretto.engine.answering import taken
+from stretto.engine.answering import held_to_schema, taken
 from stretto.engine.asking import ask
 from stretto.engine.attempt import attempt, protected
 from stretto.engine.called import Called
@@ -155,18 +155,28 @@ class StepCall(Called):
             raise self._failed(error, reason)
         try:
             output = await self._ask_fallback(fallback)
-        except StepFailed as second:
+        except (StepFailed, ContractError) as second:
             raise self._failed(error, reason) from second
         keep(self, StepStatus.FALLBACK, snapshot(output), error=error, reason=reason)
         return output
 
     async def _ask_fallback(self, fallback: Fallback) -> JsonObject:
+        if fallback.get is not None:
+            return self._stand_in(fallback.source)
         if fallback.op is None:
             output: JsonObject = orjson.loads(fallback.output or b"{}")
             return output
         lane = Lane(self.lane.alarm, self.lane.budget.with_reserve())
         path = StepPath(f"{self.path}/fallback")
         return await self._call_inside(fallback.op, self.decoded_request(), path, lane)
+
+    def _stand_in(self, source: str) -> JsonObject:
+        """What the fallback read from the run; noted and refused where it cannot stand for the step's output."""
+        try:
+            return held_to_schema(self, snapshot(self.stand_in))
+        except ContractError as error:
+            self.note("fallback_refused", f"`{source}` cannot stand in: {error}")
+            raise
 
     def _reason(self, error: StrettoError) -> Reason:
         reason = reason_of(error)

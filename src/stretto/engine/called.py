@@ -30,6 +30,7 @@ class Called:
         "path",
         "response",
         "simulated",
+        "stand_in",
         "started",
         "state",
         "waited_s",
@@ -60,6 +61,8 @@ class Called:
         """The response reports nothing beside its output."""
         self.evidence: dict[str, Json] | None = None
         """What the engine itself notes on the step's record; None while it has nothing to say."""
+        self.stand_in: Json = None
+        """What its fallback read from the run, where it is such a one."""
         self.encoded = b"null"
         """The request."""
         self.action = op.action

@@ -108,6 +108,8 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
         except ExpressionError as error:
             raise Place(state, frame, path, lane, taint).fail(error, simulated=simulated) from error
         call = StepCall(state, op, data, path, lane, simulated)
+        if op.fallback is not None and op.fallback.get is not None:
+            call.stand_in = op.fallback.get(frame)
         frame[op.slot] = await call.run()
         if lane.alarm.is_task_cancelled:  # the component answered over it; nothing more is begun
             raise asyncio.CancelledError

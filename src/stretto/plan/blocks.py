@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from stretto.plan.breach import is_left_out
 from stretto.plan.calls import Calls
 from stretto.plan.codes import PlanCode
 from stretto.plan.declare import Carried, Declarations
@@ -38,7 +39,8 @@ class Blocks:
         self._calls = calls
         self._slots = slots
         self._outputs = OutputTypes(finder)
-        self._declarations = Declarations(report, reader, self._outputs, slots)
+        left_out = frozenset(name for name, promised in calls.sla.items() if is_left_out(promised))
+        self._declarations = Declarations(report, reader, self._outputs, slots, left_out)
 
     def compile(self, steps: Sequence[StepSpec], names: Names, carried: Carried | None = None) -> Block:
         """Compile the steps of one scope; their names are bound in `names`."""

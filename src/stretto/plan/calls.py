@@ -1,10 +1,14 @@
 """Compile a call: a component, what it is asked, how long and how often, and what answers when it fails."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from types import MappingProxyType
+from typing import Final
 
 import orjson
 
+from stretto.plan.breach import Breaches
 from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Reader, compile_mapping
@@ -14,6 +18,7 @@ from stretto.plan.model import NO_RETRY, CallOp, Fallback, Retry
 from stretto.plan.names import Names
 from stretto.plan.protection import Declarations
 from stretto.plan.valuetype import ValueType, from_schema, mismatch
+from stretto.spec.contract_model import SlaSpec
 from stretto.spec.model import FallbackSpec, RetrySpec, StepSpec
 from stretto.spec.source import Located
 from stretto.types.card import ANY_OBJECT, Card
@@ -21,16 +26,21 @@ from stretto.types.enums import Scope
 from stretto.types.json import Schema
 from stretto.types.protocols import Component, RetryRule
 
+NOTHING: Final[Mapping[str, SlaSpec]] = MappingProxyType({})
+
 
 class Calls:
     """Compiles the calls of one workflow and remembers the components that they reach."""
 
-    def __init__(self, reader: Reader, finder: Finder) -> None:
+    def __init__(self, reader: Reader, finder: Finder, sla: Mapping[str, SlaSpec] = NOTHING) -> None:
+        """`sla` is what the contract promises, by step."""
         self.components: dict[str, Component] = {}
         """By the name that the record uses."""
         self.protections = Declarations(reader.report)
+        self.sla = sla
         self._reader = reader
         self._finder = finder
+        self._breaches = Breaches(reader, sla)
 
     def of_step(self, step: StepSpec, component: Component, slot: int, names: Names) -> CallOp:
         """The call that a step makes."""
@@ -45,22 +55,29 @@ class Calls:
         rejects = None if when is None else again.condition(when)
         if resilience.hedge is not None:
             again.hold_hedge(resilience.hedge.span)
+        fallback = self._fallback(resilience.fallback, card, mapped.type, slot)
+        breach, breach_reads = self._breaches.fallback(step, card, slot, names)
         return replace(
             plain,
             inputs=mapped.getters,
             input_check=None if mapped.proven else plain.input_check,
-            reads=mapped.slots,
-            timeout_s=_seconds(resilience.timeout),
+            reads=mapped.slots | breach_reads,
+            timeout_s=_seconds(resilience.timeout or self._longest(step)),
             retry=_retry(resilience.retry),
             rejects=None if rejects is None else rejects.get,
             rejects_source="" if when is None else when.value,
             hedge=None if resilience.hedge is None else resilience.hedge.value,
             priority=0 if resilience.bulkhead is None else resilience.bulkhead.value.priority,
-            fallback=self._fallback(resilience.fallback, card, mapped.type, slot),
+            fallback=fallback or breach,
             estimate_tokens=step.estimate.tokens,
             estimate_cost=step.estimate.cost,
             share=step.share,
         )
+
+    def _longest(self, step: StepSpec) -> timedelta | None:
+        """How long the contract lets a call take: the time-out of a step that has none of its own."""
+        sla = self.sla.get(step.name.value)
+        return None if sla is None else sla.max_latency
 
     def plain(self, component: Component, name: str, slot: int) -> CallOp:
         """A call of a component with nothing mapped: checked in full at run time."""

@@ -65,7 +65,8 @@ class _Compiler:
         self._report = report
         self._reader = Reader(report)
         self._finder = Finder(catalog, report, subworkflows)
-        self._calls = Calls(self._reader, self._finder)
+        promised = () if spec.contract is None else spec.contract.sla
+        self._calls = Calls(self._reader, self._finder, {each.target.value: each for each in promised})
         self._slots = Slots()
         self._blocks = Blocks(report, self._reader, self._finder, self._calls, self._slots)
 

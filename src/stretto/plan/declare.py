@@ -37,11 +37,20 @@ class Carried:
 class Declarations:
     """Declares the steps of one workflow, block by block."""
 
-    def __init__(self, report: Report, reader: Reader, outputs: OutputTypes, slots: Slots) -> None:
+    def __init__(
+        self,
+        report: Report,
+        reader: Reader,
+        outputs: OutputTypes,
+        slots: Slots,
+        left_out: frozenset[str] = frozenset(),
+    ) -> None:
+        """`left_out` are steps that the contract lets be skipped with nothing in their place."""
         self._report = report
         self._reader = reader
         self._outputs = outputs
         self._slots = slots
+        self._left_out = left_out
 
     def declare(self, step: StepSpec, names: Names, writers: Writers, carried: Carried | None) -> int:
         """Give a step its slot, and its output its names."""
@@ -51,6 +60,8 @@ class Declarations:
         if step.condition is not None:
             kind = kind.or_null()
             self._reader.guards.writes_under(slot, step.condition.value)
+        if name in self._left_out:
+            kind = kind.or_null()
         names.bind(("steps", name), [Binding(slot=slot, type=kind, step=name)])
         for alias in step.output_mapping:
             binding = self._alias(step, alias, slot, kind)

@@ -139,11 +139,15 @@ class CallOp(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fallback:
-    """What answers for a step that failed: another component asked the same, or a fixed output."""
+    """What answers for a step that failed: another component asked the same, a fixed output, or a value of the run."""
 
     op: CallOp | None = None
     output: bytes | None = None
-    """Encoded JSON object, checked against the step's output schema at compile time."""
+    """Encoded JSON object, checked against the step's output schema at compile time; ``null`` leaves the step out."""
+    get: Getter | None = None
+    """Reads the output from the step's frame."""
+    source: str = ""
+    """The path that `get` reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

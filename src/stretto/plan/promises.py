@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
+from stretto.plan.breach import check_breach
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Reader
 from stretto.spec.contract_model import ContractSpec, RewardSpec
@@ -41,7 +42,8 @@ def check_reward(weights: Sequence[RewardSpec], components: Iterable[Component],
 
 def check_promises(contract: ContractSpec, steps: Sequence[StepSpec], report: Report, reader: Reader) -> None:
     """Promises must be about steps that are there; say of those that nothing enforces yet that it is so."""
-    known = {"workflow", *names_of(steps)}
+    by_name = {step.name.value: step for step in _steps_of(steps)}
+    known = {"workflow", *by_name}
     for promise in contract.sla:
         target = promise.target
         if target.value not in known:
@@ -53,6 +55,8 @@ def check_promises(contract: ContractSpec, steps: Sequence[StepSpec], report: Re
                     suggestion=nearest(target.value, known) or "",
                 )
             )
+        else:
+            check_breach(promise, by_name.get(target.value), reader)
     unenforced = "is checked and kept; nothing enforces it in this version"
     for domain in contract.semantics[:1]:
         reader.note(domain.name.span, f"`semantics` {unenforced}")
@@ -60,7 +64,11 @@ def check_promises(contract: ContractSpec, steps: Sequence[StepSpec], report: Re
 
 def names_of(steps: Sequence[StepSpec]) -> Iterator[str]:
     """Names of steps, those inside loops and maps too."""
+    return (step.name.value for step in _steps_of(steps))
+
+
+def _steps_of(steps: Sequence[StepSpec]) -> Iterator[StepSpec]:
     for step in steps:
-        yield step.name.value
+        yield step
         inner = step.repeat.steps if step.repeat is not None else ()
-        yield from names_of((*inner, *(step.for_each.steps if step.for_each is not None else ())))
+        yield from _steps_of((*inner, *(step.for_each.steps if step.for_each is not None else ())))

@@ -7,7 +7,7 @@ from typing import Final
 from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, ProtectionRules, Retry
 from stretto.plan.sla.call import FIXED, Stand, Terms
 from stretto.plan.sla.promise import NOTHING, Promise
-from stretto.types.protection import QuotaRule
+from stretto.types.protection import Jitter, QuotaRule
 from stretto.types.protocols import RetryRule
 
 _UNKNOWN: Final = Stand(success=None, p95_s=None, worst_s=None)
@@ -80,7 +80,8 @@ def longest_waits_s(retry: RetryRule) -> tuple[float, ...]:
     count = retry.max_attempts - 1
     if not isinstance(retry, Retry):
         return (0.0,) * count
-    return tuple(min(retry.cap_s, retry.base_s * 2.0**number) for number in range(count))
+    growth = 3.0 if retry.jitter is Jitter.DECORRELATED else 2.0  # as `Retry` has it
+    return tuple(min(retry.cap_s, retry.base_s * growth**number) for number in range(count))
 
 
 def calls_in(block: Block) -> Iterator[CallOp]:

@@ -4,11 +4,13 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
+from stretto.plan.model import Retry
 from stretto.plan.sla.compose import Part, compose
 from stretto.plan.sla.figures import Bound, Figures
+from stretto.plan.sla.terms import longest_waits_s
+from stretto.types.protection import Jitter
 from tests.unit.plan.sla.worlds import call, compiled, workflows
 
 
@@ -27,13 +29,15 @@ class TestSums:
     def test_steps_in_a_row_add_their_times_and_multiply_their_success(self) -> None:
         figures = whole([call("a"), after(call("b"), "a")], {"a": KNOWN, "b": KNOWN}).composed
         assert (figures.p95_s.value, figures.worst_s.value) == (0.4, 1.0)
-        assert figures.success == Bound(pytest.approx(0.81))
+        assert figures.success.is_whole
+        assert figures.success.value == pytest.approx(0.81)
 
     def test_of_steps_side_by_side_the_longer_counts_and_both_must_succeed(self) -> None:
         slow = {**KNOWN, "p95_latency": "300ms"}
         figures = whole([call("a"), call("b")], {"a": KNOWN, "b": slow}).composed
         assert (figures.p95_s.value, figures.worst_s.value) == (0.3, 0.5)
-        assert figures.success == Bound(pytest.approx(0.81))
+        assert figures.success.is_whole
+        assert figures.success.value == pytest.approx(0.81)
 
     def test_the_longest_way_is_found_where_ways_cross(self) -> None:
         times = {"a": 100, "b": 400, "c": 50, "d": 10}
@@ -75,6 +79,10 @@ class TestRetry:
         poor = {**KNOWN, "min_success_rate": 0.5}
         assert whole([call("a", retry=retry)], {"a": poor}).composed.success.value == pytest.approx(0.5 * 1.2)
 
+    def test_decorrelated_waits_grow_threefold(self) -> None:
+        rule = Retry(max_attempts=4, base_s=0.1, cap_s=0.5, jitter=Jitter.DECORRELATED)
+        assert longest_waits_s(rule) == pytest.approx((0.1, 0.3, 0.5))
+
     def test_a_run_that_may_retry_nothing_retries_nothing(self) -> None:
         steps = [call("a", retry={"attempts": 3})]
         figures = whole(steps, {"a": KNOWN}, budget={"retries": 0}).composed
@@ -91,7 +99,7 @@ class TestFallback:
     def test_a_fixed_output_makes_every_step_succeed(self) -> None:
         figures = whole([call("a", fallback={"output": {}})], {"a": KNOWN}).composed
         assert figures.success == Bound(1.0)
-        assert figures.fallback == Bound(pytest.approx(0.1))
+        assert figures.fallback.value == pytest.approx(0.1)
 
     def test_a_component_succeeds_as_a_step_that_calls_it_is_promised_to(self) -> None:
         steps = [call("a", fallback={"component": "b"}), after(call("b"), "a")]

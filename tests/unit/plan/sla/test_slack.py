@@ -4,8 +4,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from stretto.plan.sla.compose import compose
 from stretto.plan.sla.slack import Room, Targets, rooms
