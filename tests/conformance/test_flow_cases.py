@@ -33,7 +33,7 @@ def _load(case: dict[str, Any], folder: Path) -> stretto.Workflow:
     return stretto.load(_write(case, folder), store=folder / "runs.db")
 
 
-@pytest.mark.parametrize("case", [*_cases("flow.yaml"), *_cases("business_flow.yaml")])
+@pytest.mark.parametrize("case", [*_cases("flow.yaml"), *_cases("business_flow.yaml"), *_cases("promises.yaml")])
 def test_the_compiler_says_what_the_case_expects(case: dict[str, Any], tmp_path: Path) -> None:
     expected = case["expect"].get("problems", [])
     try:

@@ -6,10 +6,10 @@ component, the run's budget, and only the layer directly above a failure tries a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
-from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, Plan, SubOp
+from stretto.plan.model import Block, CallOp, LoopOp, MapOp, Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,77 +24,60 @@ class Factor:
 class Multiplied:
     """A step whose calls multiply."""
 
-    step: str
-    """Its name, with those of the steps that it stands in."""
+    path: str
+    """Of the step, with those that it stands in."""
     component: str
     factors: tuple[Factor, ...]
+    """From the outside in."""
+    calls_others: bool = False
+    """Whether what multiplies are the calls that the component itself makes."""
 
     @property
     def calls(self) -> int:
-        """Of the component, for one request, at worst."""
+        """For one request, at worst."""
         return prod(factor.times for factor in self.factors)
 
     def __str__(self) -> str:
-        told = " x ".join(str(factor.times) for factor in self.factors)
         why = " in each of ".join(factor.what for factor in reversed(self.factors))
+        if self.calls_others:
+            return (
+                f"'{self.component}' may call others, and each attempt makes its calls again: {self.calls} times for "
+                f"one request at worst ({why}). Let the step try again or the component inside, not both"
+            )
+        told = " x ".join(str(factor.times) for factor in self.factors)
         return (
-            f"retries multiply: {told} = {self.calls} calls of '{self.component}' for one request at worst: {why}. "
-            "Let one place try again: take `retry` off the inner step, or end the loop when it fails"
+            f"retries multiply: {told} = {self.calls} calls of '{self.component}' for one request at worst ({why}). "
+            "Try again in one place: take `retry` off the step, or end the loop when it fails"
         )
 
 
 def multiplied(plan: Plan) -> Iterator[Multiplied]:
-    """The steps that are tried again inside something that repeats them."""
+    """The steps that are tried again inside something that repeats them, and those that repeat the calls of others."""
     return _in_block(plan.body, (), "")
-
-
-def retrying_callers(plan: Plan) -> Iterator[CallOp]:
-    """Steps that are tried again and whose component calls others: each attempt makes all of those calls again."""
-    for op in _calls(plan.body):
-        if op.calls_others and op.retry.max_attempts > 1:
-            yield op
 
 
 def _in_block(block: Block, around: tuple[Factor, ...], prefix: str) -> Iterator[Multiplied]:
     for op in block.ops:
-        name = prefix + op.name
+        path = (prefix + op.name).rstrip("/")
         if isinstance(op, CallOp):
-            yield from _of_call(op, around, name or prefix)
+            yield from _of_call(op, around, path)
         elif isinstance(op, LoopOp):
-            factor = Factor(times=op.max_rounds, what=f"{op.max_rounds} rounds of '{name}'")
-            yield from _in_block(op.body, (*around, factor) if op.max_rounds > 1 else around, f"{name}/")
+            factor = Factor(times=op.max_rounds, what=f"{op.max_rounds} rounds of '{path}'")
+            yield from _in_block(op.body, (*around, factor) if op.max_rounds > 1 else around, f"{path}/")
         elif isinstance(op, MapOp):
-            yield from _in_block(op.body, around, f"{name}/")
-        elif isinstance(op, SubOp):
-            yield from _in_block(op.plan.body, around, f"{name}/")
+            yield from _in_block(op.body, around, f"{path}/")
+        elif around:  # what multiplies inside a sub-workflow alone, its own check tells
+            yield from _in_block(op.plan.body, around, f"{path}/")
 
 
-def _of_call(op: CallOp, around: tuple[Factor, ...], name: str) -> Iterator[Multiplied]:
-    own = _attempts(op, name.rstrip("/"))
-    if own and around:
-        yield Multiplied(step=name.rstrip("/"), component=op.component_name, factors=(*around, *own))
-
-
-def _attempts(op: CallOp, name: str) -> tuple[Factor, ...]:
-    """Of one step: its attempts, and the copies that each may make of itself."""
-    attempts = op.retry.max_attempts
+def _of_call(op: CallOp, around: tuple[Factor, ...], path: str) -> Iterator[Multiplied]:
+    attempts, copies = op.retry.max_attempts, 1 if op.hedge is None else 1 + op.hedge.copies
     if attempts == 1:
-        return ()
-    found = (Factor(times=attempts, what=f"{attempts} attempts of '{name}'"),)
-    if op.hedge is None:
-        return found
-    copies = op.hedge.copies + 1
-    return (*found, Factor(times=copies, what=f"{copies} copies"))
-
-
-def _calls(block: Block) -> Iterator[CallOp]:
-    for op in block.ops:
-        yield from _calls_of(op)
-
-
-def _calls_of(op: AnyOp) -> Iterator[CallOp]:
-    if isinstance(op, CallOp):
-        yield op
-    elif isinstance(op, MapOp | LoopOp):
-        for call in _calls(op.body):
-            yield call if call.name else replace(call, name=op.name)
+        return
+    own = [Factor(times=attempts, what=f"{attempts} attempts of '{path}'")]
+    if copies > 1:
+        own.append(Factor(times=copies, what=f"{copies} copies"))
+    if len(own) + len(around) > 1:
+        yield Multiplied(path=path, component=op.component_name, factors=(*around, *own))
+    if op.calls_others:
+        yield Multiplied(path=path, component=op.component_name, factors=(*around, *own), calls_others=True)

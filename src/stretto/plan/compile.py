@@ -10,12 +10,13 @@ from typing import Final
 
 import msgspec
 
+from stretto.plan.amplification import multiplied
 from stretto.plan.blocks import Blocks
 from stretto.plan.business import Businesses
 from stretto.plan.calls import Calls
 from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
-from stretto.plan.contradictions import check_contradictions
+from stretto.plan.contradictions import check_contradictions, steps_in
 from stretto.plan.fields import Mapped, Reader, compile_mapping
 from stretto.plan.finding import Finder, SubWorkflows
 from stretto.plan.flow import may_write
@@ -121,8 +122,10 @@ class _Compiler:
             reads_run=RUN in self._slots.read,
             reward_weights={} if contract is None else {term.name.value: term.weight for term in contract.reward},
         )
-        if contract is not None and not self._report:  # a plan with problems may lack steps
-            hold_promises(plan, contract, self._reader)
+        if not self._report:  # a plan with problems may lack steps
+            self._note_amplification(plan)
+            if contract is not None:
+                hold_promises(plan, contract, self._reader)
         return replace(plan, notes=tuple(self._reader.notes))
 
     # the workflow's ends
@@ -149,6 +152,13 @@ class _Compiler:
                 f"this workflow writes under durability '{self._spec.durability}': a write in doubt parks the run for "
                 "good. With `durability: step` it can be resumed",
             )
+
+    def _note_amplification(self, plan: Plan) -> None:
+        """Say where retries multiply, at the innermost step of this file that they are about."""
+        places = {step.name.value: step.name.span for step in steps_in(self._spec.steps)}
+        for found in multiplied(plan):
+            name = next(part for part in reversed(found.path.split("/")) if part in places)
+            self._reader.note(places[name], str(found))
 
     def _memory(self) -> Component | None:
         place = self._spec.memory

@@ -149,9 +149,7 @@ def attempts_that_fit(retry: RetrySpec, each: timedelta, work: timedelta) -> int
     return count
 
 
-def _check_fallbacks(
-    calls: Sequence[StepSpec], budget: BudgetSpec, sla: Mapping[str, SlaSpec], reader: Reader
-) -> None:
+def _check_fallbacks(calls: Sequence[StepSpec], budget: BudgetSpec, sla: Mapping[str, SlaSpec], reader: Reader) -> None:
     """Note a fallback that may take longer than what is kept for it."""
     if not budget.reserve:
         return

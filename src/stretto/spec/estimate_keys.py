@@ -8,14 +8,14 @@ from stretto.spec.shapes import Number, Whole
 
 TOKENS: Final = Key(
     "tokens",
-    Whole(minimum=1),
+    Whole(minimum=1, maximum=10**9),
     means="how many tokens one call is expected to use",
     example="tokens: 1500",
     also=("max_tokens",),
 )
 COST: Final = Key(
     "cost",
-    Number(above=0),
+    Number(above=0, maximum=1e9),
     means="how much one call is expected to cost, in the currency of the budget",
     example="cost: 0.02",
     also=("money", "max_cost"),

@@ -31,7 +31,7 @@ RATIO: Final = Key(
 )
 FLOOR: Final = Key(
     "floor",
-    Whole(minimum=0),
+    Whole(minimum=0, maximum=100_000),
     means="retries a window that are allowed however few calls there were",
     example="floor: 10",
 )
@@ -85,7 +85,7 @@ WINDOW_CALLS: Final = Key(
 )
 MIN_CALLS: Final = Key(
     "min_calls",
-    Whole(minimum=1),
+    Whole(minimum=1, maximum=10_000),
     means="calls in the window before it may open",
     example="min_calls: 10",
     also=("minimum", "volume"),
@@ -160,18 +160,20 @@ BREAKER: Final = Record(
 
 LIMIT: Final = Key(
     "limit",
-    Whole(minimum=1),
+    Whole(minimum=1, maximum=100_000),
     means="calls at once; without it the limit adapts to how the component's service time answers to load",
     example="limit: 8",
     also=("max_concurrent", "concurrency", "max"),
 )
-MIN_LIMIT: Final = Key("min_limit", Whole(minimum=1), means="the adaptive limit is never lower", example="min_limit: 2")
+MIN_LIMIT: Final = Key(
+    "min_limit", Whole(minimum=1, maximum=100_000), means="the adaptive limit is never lower", example="min_limit: 2"
+)
 MAX_LIMIT: Final = Key(
-    "max_limit", Whole(minimum=1), means="the adaptive limit is never higher", example="max_limit: 64"
+    "max_limit", Whole(minimum=1, maximum=100_000), means="the adaptive limit is never higher", example="max_limit: 64"
 )
 QUEUE: Final = Key(
     "queue",
-    Whole(minimum=0),
+    Whole(minimum=0, maximum=1_000_000),
     means="calls that may wait for a place; one more is refused at once",
     example="queue: 100",
     also=("max_wait", "queue_size"),

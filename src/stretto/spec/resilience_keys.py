@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 ATTEMPTS: Final = Key(
     "attempts",
-    Whole(minimum=1),
+    Whole(minimum=1, maximum=100),
     means="how often to try, the first time counted",
     example="attempts: 3",
     also=("max_attempts", "times", "count"),

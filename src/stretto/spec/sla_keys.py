@@ -7,6 +7,7 @@ import msgspec
 
 from stretto.spec.codes import SpecCode
 from stretto.spec.contract_model import BreachSpec, RewardSpec, SlaSpec
+from stretto.spec.durations import LONGEST, render
 from stretto.spec.nested import Entries
 from stretto.spec.nodes import Node
 from stretto.spec.records import Fields, Key, Record
@@ -29,7 +30,8 @@ ON_BREACH: Final = Record(
 )
 
 RATE: Final = Number(minimum=0, maximum=1)
-MILLISECONDS: Final = Number(above=0)
+MILLISECONDS: Final = Number(minimum=0.001, maximum=LONGEST / timedelta(milliseconds=1))
+"""From a microsecond to a year, as durations with a unit."""
 
 P95: Final = Key(
     "p95_latency",
@@ -73,10 +75,15 @@ def _sla(fields: Fields) -> SlaSpec:
             SpecCode.CONTRACT_EMPTY, message, expected=f"one of {', '.join(key.name for key in _LIMITS)}"
         )
         fields.report.add(problem)
+    p95, longest = _latency(fields, P95, P95_MS), _latency(fields, MAX, MAX_MS)
+    if p95 is not None and longest is not None and p95 > longest:
+        key = P95 if P95 in fields else P95_MS
+        message = f"`{key.name}` is {render(p95)}, longer than every call may take, which is {render(longest)}"
+        fields.problem(key, SpecCode.CONFLICT, message, expected="a percentile no longer than `max_latency`")
     return SlaSpec(
         target=Located("", fields.node.span),
-        p95_latency=_latency(fields, P95, P95_MS),
-        max_latency=_latency(fields, MAX, MAX_MS),
+        p95_latency=p95,
+        max_latency=longest,
         min_success_rate=fields.get(MIN_SUCCESS),
         max_fallback_rate=fields.get(MAX_FALLBACK),
         on_breach=fields.get(BREACH),

@@ -53,7 +53,7 @@ UNTIL: Final = Key(
 )
 MAX_ROUNDS: Final = Key(
     "max_rounds",
-    Whole(minimum=1),
+    Whole(minimum=1, maximum=10_000),
     means="the hard limit, which holds whatever `until` says",
     example="max_rounds: 8",
     required=True,
@@ -133,7 +133,7 @@ AS: Final = Key(
 )
 MAX_PARALLEL: Final = Key(
     "max_parallel",
-    Whole(minimum=1),
+    Whole(minimum=1, maximum=10_000),
     means="how many items at once",
     example="max_parallel: 4",
     also=("concurrency", "parallel", "parallelism"),

@@ -81,18 +81,21 @@ RESERVE: Final = Key(
     example="reserve: 2s",
 )
 RETRIES: Final = Key(
-    "retries", Whole(minimum=0), means="how many calls may be made again, in the whole run", example="retries: 10"
+    "retries",
+    Whole(minimum=0, maximum=1_000_000),
+    means="how many calls may be made again, in the whole run",
+    example="retries: 10",
 )
 TOKENS: Final = Key(
     "tokens",
-    Whole(minimum=1),
+    Whole(minimum=1, maximum=10**12),
     means="how many tokens the models may use",
     example="tokens: 20000",
     also=("max_tokens",),
 )
 COST: Final = Key(
     "cost",
-    Number(above=0),
+    Number(above=0, maximum=1e12),
     means="how much money the run may cost, in the currency of your components",
     example="cost: 0.25",
     also=("money", "max_cost"),
