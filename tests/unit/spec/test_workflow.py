@@ -233,7 +233,7 @@ def _plain(spec: object) -> object:
     return {
         name: _plain(getattr(spec, name))
         for name in fields
-        if name not in ("span", "source") or (name == "source" and not isinstance(spec, WorkflowSpec))
+        if name not in ("span", "source", "places") or (name == "source" and not isinstance(spec, WorkflowSpec))
     }
 
 

@@ -96,25 +96,24 @@ def besides_calls_s(terms: Terms) -> tuple[float, float]:
     return p95, worst
 
 
-def least_success(terms: Terms, wanted: float) -> float | None:
-    """The least success of one call with which the step's is still at least this; None when none is."""
-    if _step_success(terms, 1.0) < wanted:
+def least_success(terms: Terms, wanted: float, answered: float) -> float | None:
+    """The least success of one call with which the step still succeeds in at least `wanted` of its calls, and in
+    `answered` without its fallback; None when there is none."""
+
+    def does(success: float) -> bool:
+        changed = replace(terms, success=success)
+        retried = retried_success(changed)
+        return _success(changed, retried).value >= wanted and retried.value >= answered
+
+    if not does(1.0):
         return None
     low, high = 0.0, 1.0
-    if _step_success(terms, low) >= wanted:
+    if does(low):
         return low
     for _ in range(60):  # halvings: to the last bit
         middle = (low + high) / 2
-        if _step_success(terms, middle) >= wanted:
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if does(middle) else (middle, high)
     return high
-
-
-def _step_success(terms: Terms, success: float) -> float:
-    changed = replace(terms, success=success)
-    return _success(changed, retried_success(changed)).value
 
 
 def _worst(terms: Terms) -> Bound:

@@ -24,6 +24,8 @@ class Targets:
     p95_s: float | None = None
     worst_s: float | None = None
     success: float | None = None
+    answered: float | None = None
+    """Share that no fallback answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +58,18 @@ def _shares(whole: Part, targets: Targets) -> Iterator[tuple[Part, Targets]]:
         [part.figures.worst_s.value for part in whole.parts], whole.before, _divided(targets.worst_s, rounds)
     )
     success = _rates([part.figures.success.value for part in whole.parts], targets.success, rounds)
-    for part, p95_s, worst_s, rate in zip(whole.parts, p95, worst, success, strict=True):
-        is_free = part.tolerates and rate is not None
-        yield part, Targets(p95_s=p95_s, worst_s=worst_s, success=0.0 if is_free else rate)
+    answered = _rates([1 - part.figures.fallback.value for part in whole.parts], targets.answered, rounds)
+    for index, part in enumerate(whole.parts):
+        rate = success[index]
+        yield (
+            part,
+            Targets(
+                p95_s=p95[index],
+                worst_s=worst[index],
+                success=0.0 if part.tolerates and rate is not None else rate,
+                answered=answered[index],
+            ),
+        )
 
 
 def _times(times: list[float], before: tuple[frozenset[int], ...], limit: float | None) -> list[float | None]:
@@ -101,8 +112,16 @@ def _room(part: Part, terms: Terms, wanted: Targets) -> Room:
         part=part,
         p95_s=_of_one(wanted.p95_s, besides_p95, attempts_at_p95(terms)),
         worst_s=_of_one(wanted.worst_s, besides_worst, 1 + len(terms.waits_s)),
-        success=None if wanted.success is None else least_success(terms, min(1.0, wanted.success)),
+        success=_success_of_one(terms, wanted),
     )
+
+
+def _success_of_one(terms: Terms, wanted: Targets) -> float | None:
+    own = None if terms.max_fallback is None else 1 - terms.max_fallback
+    limits = [limit for limit in (own, wanted.answered) if limit is not None and terms.stand is not None]
+    if wanted.success is None and not limits:
+        return None
+    return least_success(terms, min(1.0, wanted.success or 0.0), min(1.0, max(limits, default=0.0)))
 
 
 def _of_one(limit: float | None, besides: float, count: int) -> float | None:

@@ -28,7 +28,12 @@ def targets_of(whole: Part, budget: BudgetSpec) -> Targets:
     """
     promise, work_s = whole.promise, working_s(budget)
     p95 = [limit for limit in (promise.p95_s, promise.max_s, work_s) if limit is not None]
-    return Targets(p95_s=min(p95, default=None), worst_s=_max_to_keep(promise, budget), success=promise.min_success)
+    return Targets(
+        p95_s=min(p95, default=None),
+        worst_s=_max_to_keep(promise, budget),
+        success=promise.min_success,
+        answered=None if promise.max_fallback is None else 1 - promise.max_fallback,
+    )
 
 
 def working_s(budget: BudgetSpec) -> float | None:

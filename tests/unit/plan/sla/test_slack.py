@@ -44,6 +44,18 @@ def test_what_a_fixed_fallback_answers_for_may_fail_always() -> None:
     assert room_of([call("a", fallback={"output": {}})], {"a": KNOWN}, "a", success=0.999).success == 0.0
 
 
+def test_a_step_may_fail_no_more_often_than_its_fallback_may_answer() -> None:
+    step = call("a", fallback={"output": {}}, retry={"attempts": 2})
+    sla = {"a": {**KNOWN, "max_fallback_rate": 0.04}}
+    assert room_of([step], sla, "a", success=0.9).success == pytest.approx(0.8)
+
+
+def test_the_fallbacks_of_all_steps_share_what_the_workflow_may_have() -> None:
+    steps = [call("a", fallback={"output": {}}), call("b", fallback={"output": {}})]
+    room = room_of(steps, {"a": KNOWN, "b": KNOWN}, "a", answered=0.97)
+    assert room.success == pytest.approx(0.97 / 0.99)
+
+
 def test_where_another_way_is_too_long_already_no_figure_would_do() -> None:
     steps = [call("a"), call("b")]
     sla = {"a": KNOWN, "b": {**KNOWN, "p95_latency": "450ms"}}
