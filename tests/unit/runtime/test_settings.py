@@ -232,7 +232,7 @@ class TestListing:
             name = f"{where}.{group.key_of(key)}"
             assert name in workflow.settings
             if key.name == "slow_rate":
-                asyncio.run(workflow.set("components.api.breaker.slow_after", "2s"))
+                asyncio.run(workflow.set("components.api.breaker.slow_after", "500ms"))
             asyncio.run(workflow.set(name, default))
             assert workflow.settings[name].value == default
 
