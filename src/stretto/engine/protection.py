@@ -22,10 +22,12 @@ from stretto.engine.bulkhead import Bulkhead, Slot
 from stretto.engine.latency import Latency
 from stretto.engine.limit import limit_of, retuned_limit
 from stretto.engine.quota import RetryQuota
+from stretto.engine.streak import Streak, StreakState
 from stretto.plan.model import CallOp, Plan, ProtectionRules
+from stretto.record.model import ErrorInfo
 from stretto.types.errors import BreakerOpenError, Code, ComponentError, ContractError, ShedError
 from stretto.types.ids import Digest
-from stretto.types.protection import BulkheadRule, QuotaRule
+from stretto.types.protection import BulkheadRule, QuotaRule, StreakRule
 
 _log: Final = logging.getLogger(__name__)
 
@@ -90,8 +92,18 @@ _COUNTS: Final = tuple(name for name in ProtectionStats.__struct_fields__ if nam
 class Protection:
     """One component's breaker, bulkhead and quota, as the runs of one event loop share them."""
 
-    def __init__(self, component: str, rules: ProtectionRules, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        component: str,
+        rules: ProtectionRules,
+        loop: asyncio.AbstractEventLoop,
+        streak: StreakRule | None = None,
+    ) -> None:
         self.component = component
+        self.streak = None if streak is None else Streak(streak)
+        """Obeyed by steps that have a fallback."""
+        if self.streak is not None:
+            self.streak.on_change = self._tell_streak
         self.loop = loop
         self.seen = loop.time()
         """When a run last began, by the loop's clock."""
@@ -150,6 +162,9 @@ class Protection:
     async def enter(self, now: Callable[[], float], deadline: float | None, op: CallOp) -> "Entry":
         """Wait until the component may be asked; raises BreakerOpenError or ShedError when it may not be."""
         breaker, slot, permit = self.breaker, None, None
+        trial = 0
+        if self.streak is not None and self.streak.state is not StreakState.TRYING and op.fallback is not None:
+            trial = self._trial(self.streak, now(), op.timeout_s)
         if breaker is not None and breaker.state is not BreakerState.CLOSED and breaker.retry_at(now()) > now():
             raise self._refused(breaker, now())
         if self.bulkhead is not None:
@@ -165,7 +180,36 @@ class Protection:
                     slot.leave(now(), 0.0, failed=True)
                 raise self._refused(breaker, now())
         self.in_flight += 1
-        return Entry(self, slot, permit)
+        return Entry(self, slot, permit, trial)
+
+    def _trial(self, streak: Streak, now: float, timeout_s: float | None) -> int:
+        """Leave to see whether it is well again; raises BreakerOpenError while others see, or it is too early."""
+        phase = streak.enter(now, 0.0 if timeout_s is None else timeout_s)
+        if phase is not None:
+            return phase
+        self.refused += 1
+        wait_s = streak.retry_at(now) - now
+        raise BreakerOpenError(
+            f"component '{self.component}' is not asked: {streak.failures} calls in a row failed, the last so: "
+            f"{streak.why}; it is tried again in {wait_s:.3g} s",
+            retry_after_s=wait_s,
+        )
+
+    def heard(self, trial: int, now: float, error: BaseException | None, *, is_over: bool) -> None:
+        """How an attempt ended; `trial` is what it was let through with, `is_over` whether it was made at all.
+
+        Of calls that fail outside a trial `Guards.failed` is told, when nothing more is tried.
+        """
+        streak = self.streak
+        if streak is None:
+            return
+        if is_over and error is None:
+            if streak.failures:
+                streak.succeeded(trial or streak.phase)
+        elif trial and is_over and is_components_fault(error):
+            streak.failed(trial, now, str(error))
+        elif trial:
+            streak.dropped(trial, now)
 
     def waited_too_long(self) -> ShedError:
         """The error of a call whose deadline came while it waited for a place."""
@@ -195,6 +239,18 @@ class Protection:
             state=None if self.breaker is None else self.breaker.state,
         )
 
+    def _tell_streak(self, was: StreakState, is_now: StreakState) -> None:
+        streak = self.streak
+        if streak is not None and is_now is StreakState.STICKY and was is StreakState.TRYING:
+            _log.warning(
+                "component '%s': %d calls in a row failed, the last so: %s; the fallbacks of its steps answer",
+                self.component,
+                streak.failures,
+                streak.why,
+            )
+        elif is_now is StreakState.TRYING:
+            _log.info("component '%s' answers again", self.component)
+
     def _tell(self, was: BreakerState, is_now: BreakerState, _at: float) -> None:
         breaker = self.breaker
         if breaker is None or is_now is not BreakerState.OPEN:
@@ -216,9 +272,10 @@ class Entry:
     """Leave for one attempt. What the component itself did is told by `begin` and `end`, around the asking alone: what
     comes of its answer afterwards, as when a write in doubt is settled, says nothing of it."""
 
-    __slots__ = ("_ended", "_error", "_permit", "_protection", "_slot", "_tokens", "began")
+    __slots__ = ("_ended", "_error", "_permit", "_protection", "_slot", "_tokens", "_trial", "began")
 
-    def __init__(self, protection: Protection, slot: Slot | None, permit: Permit | None) -> None:
+    def __init__(self, protection: Protection, slot: Slot | None, permit: Permit | None, trial: int = 0) -> None:
+        self._trial = trial
         self._protection: Protection | None = protection
         self._slot = slot
         self._permit = permit
@@ -259,6 +316,8 @@ class Entry:
             self._slot.leave(now, took_s, failed=failed, tokens=self._tokens)
         elif protection.latency is not None:
             protection.latency.note(took_s, failed=failed)
+        if protection.streak is not None:
+            protection.heard(self._trial, now, error, is_over=ended is not None)
         if self._permit is not None:
             if ended is None or not says_something(error):
                 self._permit.drop(now)
@@ -283,6 +342,35 @@ def _bulkhead(component: str, rule: BulkheadRule) -> Bulkhead:
     return Bulkhead(limit_of(rule), rule.queue, name=component)
 
 
+class Guards(dict[str, Protection]):
+    """Of one plan's components, by name, those that a call must pass.
+
+    What only failures in a row protect comes in with the first of them: a component that never failed costs nothing.
+    """
+
+    __slots__ = ("_resting",)
+
+    def __init__(self, guarding: Mapping[str, Protection], resting: Mapping[str, Protection]) -> None:
+        super().__init__(guarding)
+        self._resting = resting
+
+    def failed(self, component: str, now: float, error: ErrorInfo) -> None:
+        """A call of a component that was asked failed, and nothing more is tried."""
+        protection = self.get(component) or self._resting.get(component)
+        if protection is None or protection.streak is None or not _tells_of_fault(error):
+            return
+        self[component] = protection
+        if protection.streak.state is StreakState.TRYING:
+            protection.streak.failed(protection.streak.phase, now, error.message)
+
+
+def _tells_of_fault(error: ErrorInfo) -> bool:
+    """`is_components_fault` of an error as it is recorded."""
+    if error.code in (BreakerOpenError.code, ShedError.code):
+        return False
+    return error.code == ContractError.code or error.rpc_code in COMPONENTS_FAULT
+
+
 class Protections:
     """Of all components that a workflow and those made from it reach: what one run learns of one holds for the next.
 
@@ -295,11 +383,11 @@ class Protections:
         self._lock = threading.Lock()
         self._retuned: Mapping[str, ProtectionRules] = {}
         """By component, what holds in place of the plan's own figures."""
-        self._last: tuple[Plan, asyncio.AbstractEventLoop, dict[str, Protection]] | None = None
+        self._last: tuple[Plan, asyncio.AbstractEventLoop, Guards] | None = None
 
-    def of(self, plan: Plan) -> dict[str, Protection]:
+    def of(self, plan: Plan) -> Guards:
         """Those of a plan's components, by name, in the running event loop; made when they are first asked for."""
-        if not plan.protections:
+        if not plan.protections and not plan.streaks:
             return _NONE
         loop = asyncio.get_running_loop()
         last = self._last
@@ -307,10 +395,7 @@ class Protections:
             found = last[2]
         else:
             with self._lock:
-                found = {
-                    name: self._get((name, plan.components[name].card.digest, rules), loop)
-                    for name, rules in plan.protections.items()
-                }
+                found = self._made(plan, loop)
             self._last = plan, loop, found
         for protection in found.values():
             protection.seen = loop.time()
@@ -320,18 +405,37 @@ class Protections:
         """Let components be protected by other figures than the plan's, also those met later; from any thread."""
         with self._lock:
             self._retuned = rules
-            for (name, _, own), protections in self._known.items():
+            for (name, _, own, _), protections in self._known.items():
                 for protection in protections:
-                    protection.retune(rules.get(name, own))
+                    protection.retune(rules.get(name, own or ProtectionRules()))
 
     @property
     def stats(self) -> dict[str, ProtectionStats]:
         """By component, of all event loops together; limit and state are those of the loop that came last."""
         found: dict[str, ProtectionStats] = {}
-        for (name, _, _), protections in list(self._known.items()):
-            for protection in protections:
+        for (name, _, rules, _), protections in list(self._known.items()):
+            for protection in protections if rules is not None else ():
                 found[name] = protection.stats.added_to(found.get(name))
         return found
+
+    @property
+    def streaks(self) -> dict[str, Streak]:
+        """Failures in a row, by component; of the event loop that came last."""
+        known = list(self._known.items())
+        return {key[0]: each.streak for key, protections in known for each in protections if each.streak is not None}
+
+    def _made(self, plan: Plan, loop: asyncio.AbstractEventLoop) -> Guards:
+        every = {
+            name: self._get((name, plan.components[name].card.digest, rules, plan.streaks.get(name)), loop)
+            for name in [*plan.protections, *(plan.streaks.keys() - plan.protections.keys())]
+            for rules in (plan.protections.get(name),)
+        }
+        guarding = {
+            name: each
+            for name, each in every.items()
+            if name in plan.protections or (each.streak is not None and each.streak.failures)
+        }
+        return Guards(guarding, {name: each for name, each in every.items() if name not in guarding})
 
     def _get(self, key: "_Key", loop: asyncio.AbstractEventLoop) -> Protection:
         known = self._known.setdefault(key, [])
@@ -342,14 +446,15 @@ class Protections:
             if protection.loop.is_closed() and protection.seen <= loop.time():  # else it is another clock
                 protection.move(loop)
                 return protection
-        name, _, rules = key
+        name, _, rules, streak = key
         known[:] = [protection for protection in known if not protection.loop.is_closed()]
-        known.append(Protection(name, rules, loop))
-        known[-1].retune(self._retuned.get(name, rules))
+        declared = rules or ProtectionRules()
+        known.append(Protection(name, declared, loop, streak))
+        known[-1].retune(self._retuned.get(name, declared))
         return known[-1]
 
 
-_Key: TypeAlias = tuple[str, Digest, ProtectionRules]
-"""Name and digest of a component, and what protects it."""
+_Key: TypeAlias = tuple[str, Digest, ProtectionRules | None, StreakRule | None]
+"""Name and digest of a component, what was declared to protect it, and when fallbacks stand in for it."""
 
-_NONE: Final[dict[str, Protection]] = {}
+_NONE: Final = Guards({}, {})

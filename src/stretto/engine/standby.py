@@ -66,12 +66,7 @@ class Standby:
     @property
     def stats(self) -> FallbackStats:
         """How often it answered so far."""
-        return FallbackStats(
-            triggered=self.reasons.total(),
-            reasons=dict(self.reasons),
-            state=self.streak.state,
-            failures=self.streak.failures,
-        )
+        return _stats(self.reasons, self.streak)
 
     @property
     def _failures(self) -> str:
@@ -111,19 +106,25 @@ class Standbys:
         """A step was answered by its fallback."""
         self.components.setdefault(component, Counter())[reason or Reason.ERROR] += 1
 
-    def stats(self, plan: Plan) -> Fallbacks:
-        """How often what stands by answered; the state is that of this plan's own."""
+    def stats(self, plan: Plan, streaks: Mapping[str, Streak]) -> Fallbacks:
+        """How often what stands by answered; the workflow's state is that of this plan, `streaks` the components'."""
         own = None if plan.business is None else self._known.get((plan.manifest_digest, plan.business.streak))
         reasons = sum((each.reasons for each in self._known.values()), Counter[Reason]())
         return Fallbacks(
             workflow=None
             if own is None
             else msgspec.structs.replace(own.stats, triggered=reasons.total(), reasons=dict(reasons)),
-            components={
-                name: FallbackStats(triggered=counted.total(), reasons=dict(counted))
-                for name, counted in list(self.components.items())
-            },
+            components={name: _stats(counted, streaks.get(name)) for name, counted in list(self.components.items())},
         )
+
+
+def _stats(reasons: Counter[Reason], streak: Streak | None) -> FallbackStats:
+    return FallbackStats(
+        triggered=reasons.total(),
+        reasons=dict(reasons),
+        state=None if streak is None else streak.state,
+        failures=0 if streak is None else streak.failures,
+    )
 
 
 def _after(before: Standby | None, standby: Standby) -> Standby:

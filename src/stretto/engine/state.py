@@ -7,7 +7,7 @@ import msgspec
 
 from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.history import History
-from stretto.engine.protection import Protection
+from stretto.engine.protection import Guards
 from stretto.engine.sessions import Sessions
 from stretto.engine.standby import Standbys
 from stretto.plan.model import CallOp, Plan
@@ -64,7 +64,7 @@ class RunState(msgspec.Struct, kw_only=True):
     jitter: random.Random
     durability: Durability
     sessions: Sessions
-    protections: dict[str, Protection]
+    protections: Guards
     """Of the plan's components, by name: only those for which anything was declared."""
     retuned: Mapping[int, CallOp]
     """Steps that people changed while the workflow runs: by the id of the plan's operation, the one in its place."""
@@ -93,8 +93,18 @@ class RunState(msgspec.Struct, kw_only=True):
     def keep(self, record: StepRecord) -> None:
         """Add a finished step to the record."""
         self.run.steps.append(record)
-        if record.status is StepStatus.FALLBACK:
-            self.is_downgraded = True
-            if self.standbys is not None:
-                self.standbys.count(record.component, record.reason)
+        if record.status is not StepStatus.OK:
+            self._heed(record)
         self.journal.step(record)
+
+    def _heed(self, record: StepRecord) -> None:
+        """Go by a step that did not answer itself, for this run and for those after it."""
+        is_fallback = record.status is StepStatus.FALLBACK
+        if is_fallback:
+            self.is_downgraded = True
+        if self.standbys is None:
+            return
+        if is_fallback:
+            self.standbys.count(record.component, record.reason)
+        if record.error is not None and record.attempts:
+            self.protections.failed(record.component, self.now(), record.error)

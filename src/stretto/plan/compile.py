@@ -95,7 +95,7 @@ class _Compiler:
         nested = self._nested()
         self._take_components_inside()
         for workflow, plan in self._finder.plans.items():
-            self._calls.protections.take_inner(self._finder.places[workflow], plan.protections)
+            self._calls.protections.take_inner(self._finder.places[workflow], plan)
         manifest = self._manifest()
         plan = Plan(
             name=spec.name,
@@ -117,6 +117,7 @@ class _Compiler:
             nested=nested,
             memory=read_memory,
             protections=self._calls.protections.found,
+            streaks=self._calls.protections.streaks,
             business=fallback,
             promises={} if contract is None else {each.target.value: promise_of(each) for each in contract.sla},
             reads_run=RUN in self._slots.read,

@@ -288,6 +288,8 @@ class Plan:
     """Reads the `memory` root before the first step; None when no step reads it."""
     protections: dict[str, ProtectionRules] = field(default_factory=dict)
     """What protects a component, by its name: of those only for which anything was declared."""
+    streaks: dict[str, StreakRule] = field(default_factory=dict)
+    """When the fallbacks of a component's steps answer without trying, by its name: of those that have any."""
     business: BusinessFallback | None = None
     """What answers when the run fails; None where a failed run stays failed."""
     promises: dict[str, Promise] = field(default_factory=dict)

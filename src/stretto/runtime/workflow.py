@@ -96,7 +96,7 @@ class Workflow:
     def fallbacks(self) -> Fallbacks:
         """How often fallbacks answered, by why: that of the workflow, and those of its steps. Counted like
         `protections`, without the runs of `for_rollouts`."""
-        return self._kin.standbys.stats(self.plan)
+        return self._kin.standbys.stats(self.plan, self._kin.protections.streaks)
 
     def component(self, name: str) -> Component:
         """A component of this workflow, or of one inside it; UsageError names those there are."""

@@ -109,10 +109,12 @@ class BulkheadSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FallbackSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What answers when a step failed: exactly one of the two is set."""
+    """What answers when a step failed: exactly one of the first two is set."""
 
     component: Located[str] | None = None
     output: Located[JsonObject] | None = None
+    streak: Located[StreakRule] | None = None
+    """Of the component, for all its steps with a fallback; None leaves the default."""
 
 
 class ResilienceSpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from stretto.spec.protection_keys import BREAKER, BULKHEAD, HEDGE, QUOTA
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.shapes import Choice, Duration, Whole
 from stretto.spec.source import Located
+from stretto.spec.streak_keys import AFTER, RETRY_AFTER, streak_of
 from stretto.spec.texts import EXPRESSION, REFERENCE
 from stretto.types.errors import Code
 from stretto.types.protection import Jitter
@@ -106,15 +107,26 @@ def _fallback(fields: Fields) -> FallbackSpec:
             "a fallback has one answer, and `component` gives it already",
             expected="`component` or `output`, not both",
         )
-    return FallbackSpec(component=fields.get(FALLBACK_COMPONENT), output=fields.get(FALLBACK_OUTPUT))
+    for key in (AFTER, RETRY_AFTER):
+        if key in fields and FALLBACK_COMPONENT not in fields and FALLBACK_OUTPUT not in fields:
+            message = f"`{key.name}` without an answer: nothing stands in for the step"
+            fields.problem(key, SpecCode.NO_EFFECT, message, expected="`component` or `output` beside it")
+            break
+    streak = streak_of(fields)
+    at = fields.key_span(AFTER if AFTER in fields else RETRY_AFTER) if streak is not None else None
+    return FallbackSpec(
+        component=fields.get(FALLBACK_COMPONENT),
+        output=fields.get(FALLBACK_OUTPUT),
+        streak=None if streak is None or at is None else Located(streak, at),
+    )
 
 
 FALLBACK: Final = Record(
     "fallback",
     means="what answers when the step failed",
-    keys=(FALLBACK_COMPONENT, FALLBACK_OUTPUT),
+    keys=(FALLBACK_COMPONENT, FALLBACK_OUTPUT, AFTER, RETRY_AFTER),
     build=_fallback,
-    rules={"maxProperties": 1},
+    rules={"oneOf": [{"required": ["component"]}, {"required": ["output"]}]},
     may_be_empty=False,
 )
 

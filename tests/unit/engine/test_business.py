@@ -265,7 +265,7 @@ class TestInARow:
         async def main(house: House, what: Plan, planner: Probe) -> list[Run]:
             runs = [await house.run(what) for _ in range(5)]
             assert len(planner.requests) == 3
-            assert house.standbys.stats(what).workflow is not None
+            assert house.standbys.stats(what, {}).workflow is not None
             return runs
 
         runs = self.made(DOWN, main)
@@ -337,7 +337,7 @@ class TestInARow:
             what = answered(planner, by=business(returning("rules", {}), rule=self.RULE))
             for _ in range(5):
                 assert (await house.run(what)).status is RunStatus.DEGRADED
-            stats = house.standbys.stats(what)
+            stats = house.standbys.stats(what, {})
             assert stats.workflow is not None
             assert stats.workflow.triggered == 0
             assert stats.components["planner"].reasons == {Reason.ERROR: 5}
@@ -352,7 +352,7 @@ class TestInARow:
             for _ in range(5):
                 run = await house.run(what, budget=deadline(0.5))
                 assert run.status is RunStatus.BUSINESS_FALLBACK
-            stats = house.standbys.stats(what).workflow
+            stats = house.standbys.stats(what, {}).workflow
             assert stats is not None
             assert stats.reasons == {Reason.BUDGET: 5}
             return stats.state
@@ -372,7 +372,7 @@ class TestInARow:
         async def main(house: House, what: Plan, planner: Probe) -> Run:
             runs = [await house.run(what) for _ in range(4)]
             again = await house.engine.replay(what, runs[3], RunRequest(input={"risk": "low"}), outputs={})
-            stats = house.standbys.stats(what).workflow
+            stats = house.standbys.stats(what, {}).workflow
             assert stats is not None
             assert stats.triggered == 4
             return again
