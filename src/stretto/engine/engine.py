@@ -18,7 +18,7 @@ from stretto.engine.downgrade import downgrade_of
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
-from stretto.engine.protection import Protections
+from stretto.engine.protections import Protections
 from stretto.engine.request import RunRequest, request_of
 from stretto.engine.run_root import run_root
 from stretto.engine.sessions import Sessions

@@ -7,7 +7,7 @@ import msgspec
 
 from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.history import History
-from stretto.engine.protection import Guards
+from stretto.engine.protections import Guards
 from stretto.engine.sessions import Sessions
 from stretto.engine.standby import Standbys
 from stretto.plan.model import CallOp, Plan

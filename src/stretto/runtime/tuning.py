@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from stretto.engine.protection import Protections
+from stretto.engine.protections import Protections
 from stretto.engine.tuned import Tuned
 from stretto.plan.model import Plan
 from stretto.runtime.catalog import ComponentCatalog

@@ -14,7 +14,8 @@ import msgspec
 from stretto.engine.admission import Admitted
 from stretto.engine.engine import Engine
 from stretto.engine.history import History, hold_to_manifest
-from stretto.engine.protection import Protections, ProtectionStats
+from stretto.engine.protection import ProtectionStats
+from stretto.engine.protections import Protections
 from stretto.engine.request import RunRequest, hold_to_baggage, request_of
 from stretto.engine.standby import Fallbacks, Standbys
 from stretto.engine.substitutes import encoded_answer
