@@ -17,7 +17,10 @@ from stretto.cli.words import STATUS_STYLES, count_text, escaped, ms_text, numbe
 from stretto.types.json import Json
 
 MOST_BROKEN: Final = 10
-"""Runs shown; all are in the store, and in --json."""
+"""Ways in which runs broke that are shown; all runs are in the store, and in --json."""
+
+MOST_STRUCK: Final = 4
+"""Faults shown of one run."""
 
 MOST_SURVIVORS: Final = 10
 
@@ -107,20 +110,35 @@ def _mutation(score: MutationScore, width: int) -> Iterator[RenderableType]:
 
 
 def _broken(broke: Sequence[Broke], file: Path, store: Path) -> Iterator[RenderableType]:
+    """Runs that broke alike together, with one of them to look at."""
+    groups: dict[tuple[str, str, str], list[Broke]] = {}
+    for each in broke:
+        groups.setdefault((each.status, each.reason, _first_line(each.error)), []).append(each)
     yield Text(f"\n{count_text(len(broke), 'run')} broke", "bold")
-    for each in broke[:MOST_BROKEN]:
-        reason = f" ({each.reason})" if each.reason and each.reason != each.status else ""
-        head = Text.assemble(f"run {each.index} ", (each.status, STATUS_STYLES.get(each.status, "red")), reason)
-        head.append(f": {'; '.join(each.struck_by) or 'no fault struck it'}", "dim")
+    shown = sorted(groups.items(), key=lambda group: -len(group[1]))
+    for (status, reason, error), alike in shown[:MOST_BROKEN]:
+        one = min(alike, key=lambda each: len(each.struck_by))
+        why = f" ({reason})" if reason and reason != status else ""
+        head = Text.assemble(f"{len(alike)} ", (status, STATUS_STYLES.get(status, "red")), f"{why}: {error}")
         yield Padding(head, (0, 0, 0, 2))
-        if each.error:
-            yield Padding(Text(escaped(each.error.splitlines()[0])), (0, 0, 0, 4))
-        show = shlex.join(["stretto", "runs", "show", each.run, "--store", str(store)])
+        yield Padding(Text(f"run {one.index}: {_struck(one)}", "dim"), (0, 0, 0, 4))
+        show = shlex.join(["stretto", "runs", "show", one.run, "--store", str(store)])
         yield Padding(Text(show, "bold", no_wrap=True, overflow="ignore"), (0, 0, 0, 4))
-    if len(broke) > MOST_BROKEN:
-        yield Padding(Text(f"and {len(broke) - MOST_BROKEN} more; --json tells all"), (0, 0, 0, 2))
-    again = f"the same run alone: stretto chaos {shlex.quote(str(file))} ... --only {broke[0].index}"
+    if len(shown) > MOST_BROKEN:
+        yield Padding(Text(f"and {len(shown) - MOST_BROKEN} more ways; --json tells all"), (0, 0, 0, 2))
+    again = f"one of them alone: stretto chaos {shlex.quote(str(file))} ... --only {broke[0].index}"
     yield Padding(Text(again, "dim"), (0, 0, 0, 2))
+
+
+def _first_line(error: str) -> str:
+    return escaped(error.splitlines()[0]) if error else "no error is told"
+
+
+def _struck(one: Broke) -> str:
+    """What struck it, with the first few places."""
+    more = len(one.struck_by) - MOST_STRUCK
+    shown = "; ".join(one.struck_by[:MOST_STRUCK]) or "struck by nothing"
+    return f"{shown}; and {more} more" if more > 0 else shown
 
 
 def _expected(report: ChaosReport) -> list[Row]:
