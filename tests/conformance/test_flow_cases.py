@@ -33,7 +33,10 @@ def _load(case: dict[str, Any], folder: Path) -> stretto.Workflow:
     return stretto.load(_write(case, folder), store=folder / "runs.db")
 
 
-@pytest.mark.parametrize("case", [*_cases("flow.yaml"), *_cases("business_flow.yaml"), *_cases("promises.yaml")])
+@pytest.mark.parametrize(
+    "case",
+    [*_cases("flow.yaml"), *_cases("business_flow.yaml"), *_cases("promises.yaml"), *_cases("meaning.yaml")],
+)
 def test_the_compiler_says_what_the_case_expects(case: dict[str, Any], tmp_path: Path) -> None:
     expected = case["expect"].get("problems", [])
     try:
@@ -68,6 +71,38 @@ def test_a_run_says_what_the_case_expects(case: dict[str, Any], tmp_path: Path) 
     assert [part for part in expect.get("error", []) if part not in message] == [], message
     if "output" in expect:
         assert decoded(run.output) == expect["output"]
+
+
+def _told(evidence: dict[str, Any]) -> list[list[Any]]:
+    return [[note["value"], note["to"], note["by"]] for note in evidence.get("alignments", [])]
+
+
+@pytest.mark.parametrize("case", _cases("meaning_run.yaml"))
+def test_what_crosses_into_a_domain_is_a_value_of_it(case: dict[str, Any], tmp_path: Path) -> None:
+    expect = case["expect"]
+    with _load(case, tmp_path) as workflow:
+        if "input" in expect:
+            with pytest.raises(InputError) as caught:
+                workflow.run_sync(case["input"])
+            assert [violation.pointer for violation in caught.value.violations] == expect["input"]
+            return
+        run = workflow.run_sync(case["input"])
+    assert run.status == expect["status"], run.error
+    assert run.reason == expect.get("reason", run.reason)
+    assert run.error is None or run.error.code == expect["code"]
+    if "output" in expect:
+        assert run.output_value == expect["output"]
+    steps = {str(step.path): step for step in run.steps}
+    if "request" in expect:
+        assert steps["executor"].input_value == expect["request"]
+    found: dict[str, list[list[Any]]] = {
+        "run": _told(run.evidence),
+        **{path: _told(step.evidence) for path, step in steps.items()},
+    }
+    assert {path: told for path, told in found.items() if told} == expect["alignments"]
+    assert [path for path, step in steps.items() if step.is_quarantined] == expect.get("quarantined", [])
+    for path, count in expect.get("attempts", {}).items():
+        assert len(steps[path].attempts) == count
 
 
 @pytest.mark.parametrize("case", _cases("replay.yaml"))

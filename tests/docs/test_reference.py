@@ -25,7 +25,7 @@ from stretto.spec.chaos import CHAOS, EXPECT_RECORD
 from stretto.spec.chaos_model import FaultKind
 from stretto.spec.codes import SpecCode
 from stretto.spec.contract import CONTRACT
-from stretto.spec.domain_keys import DOMAIN_RECORD
+from stretto.spec.domain_keys import DOMAIN_RECORD, RULE
 from stretto.spec.estimate_keys import ESTIMATE
 from stretto.spec.expectation_keys import EXPECTATION
 from stretto.spec.fault_keys import FAULT_RECORD, USES
@@ -79,6 +79,7 @@ TABLES: list[tuple[Page, str, Record[Any]]] = [
     (CHAOS_FILE, "chaos", CHAOS),
     (CHAOS_FILE, "fault", FAULT_RECORD),
     (CHAOS_FILE, "expect", EXPECT_RECORD),
+    (CONTRACT_FILE, "rule", RULE),
     *((KINDS_PAGE, kind.value, record) for kind, record in KINDS.items()),
     *((KINDS_PAGE, key.name, cast("Record[Any]", key.shape)) for key in (SESSION, RESET, PRICES)),
 ]

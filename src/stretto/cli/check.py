@@ -13,6 +13,7 @@ from stretto.cli.compiled import compiled
 from stretto.cli.errors import error_document, error_text
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
+from stretto.cli.meaning_rows import meaning_document, meaning_rows
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, WorkflowFile
 from stretto.cli.plan_lines import StepLine, effects_of, fallback_of, limits_of, protection_of, step_lines
 from stretto.cli.rows import labelled, one_piece
@@ -76,6 +77,7 @@ def _document(plan: Plan, file: Path, said: list[Note]) -> Any:
         "manifest": plan.manifest_digest,
         "durability": plan.durability.value,
         "steps": [msgspec.to_builtins(line) for line in step_lines(plan)],
+        "meaning": meaning_document(plan),
         "components": [msgspec.to_builtins(component.card) for component in plan.components.values()],
         "fallback": None if plan.business is None else _fallback(plan.business),
         "sla": msgspec.to_builtins(sla_document(plan)),
@@ -101,6 +103,7 @@ def _report(plan: Plan, file: Path, said: list[Note], width: int, *, verbose: bo
         Text("  " + " · ".join(limits_of(plan)), "dim"),
         section("steps", _steps(lines, width, verbose=verbose)),
         section("components", _components(plan, width, verbose=verbose)),
+        *([section("meaning", labelled(meaning_rows(plan), width))] if plan.domains else []),
     ]
     if plan.business is not None:
         parts.append(section("fallback", Text(fallback_of(plan))))
@@ -110,10 +113,16 @@ def _report(plan: Plan, file: Path, said: list[Note], width: int, *, verbose: bo
         parts.append(section("sla", sla_lines(plan, width)))
     if said:
         parts.append(section("notes", Group(*(Text.assemble((f"{n.place}: ", "bold"), n.text) for n in said))))
-    parts.append(
-        Text(f"\nok: {count_text(len(lines), 'step')}, {count_text(len(plan.components), 'component')}", "bold green")
-    )
+    parts.append(Text(f"\nok: {', '.join(_counts(plan, lines))}", "bold green"))
     return Group(*parts)
+
+
+def _counts(plan: Plan, lines: list[StepLine]) -> Iterator[str]:
+    yield count_text(len(lines), "step")
+    yield count_text(len(plan.components), "component")
+    if plan.domains:
+        yield count_text(len(plan.domains), "domain")
+        yield f"{count_text(plan.mappings_compared, 'mapping')} compared"
 
 
 def _steps(lines: list[StepLine], width: int, *, verbose: bool) -> RenderableType:

@@ -3,12 +3,13 @@
 import msgspec
 import orjson
 
+from stretto.engine.meaning import crossed, evidence_of
 from stretto.engine.request import RunRequest, check_request
 from stretto.plan.model import Plan
 from stretto.record.canonical import snapshot
 from stretto.record.model import NULL
 from stretto.types.errors import InputError, NotJsonError, Violation
-from stretto.types.json import JsonObject
+from stretto.types.json import Json, JsonObject
 
 
 class Admitted(msgspec.Struct, gc=False, frozen=True, kw_only=True):  # nothing of a caller holds it
@@ -19,6 +20,8 @@ class Admitted(msgspec.Struct, gc=False, frozen=True, kw_only=True):  # nothing 
     """The input."""
     value: JsonObject
     """The input, read back: what the steps see."""
+    evidence: dict[str, Json]
+    """What is told of the input on the run's record."""
     reference: msgspec.Raw
     memory: msgspec.Raw
     resources: msgspec.Raw
@@ -42,10 +45,17 @@ def admit_input(plan: Plan, request: RunRequest) -> Admitted:
         raise _refused(plan, "input", found)
     if plan.input_check is not None and not plan.input_check.is_valid(value):
         raise _refused(plan, "input", *plan.input_check.violations(value))
+    across = crossed(value, plan.crossings_in) if plan.crossings_in else None
+    if across is not None:
+        if across.violations:
+            raise _refused(plan, "input", *across.violations)
+        value = across.value
+        encoded = snapshot(value)
     return Admitted(
         request=request,
         encoded=encoded,
         value=value,
+        evidence={} if across is None else evidence_of([across]),
         reference=_raw(plan, "reference", request.reference),
         memory=_raw(plan, "memory", request.memory),
         resources=_raw(plan, "resources", request.resources or None),

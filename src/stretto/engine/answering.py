@@ -3,6 +3,7 @@
 import orjson
 
 from stretto.engine.called import Called
+from stretto.engine.meaning import cross_output
 from stretto.engine.report import check_report, is_bare
 from stretto.record.canonical import snapshot
 from stretto.types.errors import ContractError, NotJsonError
@@ -14,7 +15,7 @@ def taken(called: Called, response: Response) -> tuple[bytes, JsonObject]:
     """The encoded and decoded output that a response stands for; raises ContractError when it may not stand."""
     encoded = kept(called, response)
     hold_to_report(called, response)
-    return encoded, held_to_schema(called, encoded)
+    return held(called, encoded)
 
 
 def kept(called: Called, response: Response) -> bytes:
@@ -41,12 +42,12 @@ def hold_to_report(called: Called, response: Response) -> None:
         raise
 
 
-def held_to_schema(called: Called, encoded: bytes) -> JsonObject:
-    """An output, decoded, that keeps to its component's schema."""
+def held(called: Called, encoded: bytes) -> tuple[bytes, JsonObject]:
+    """An output, encoded and decoded, that keeps to its component's schema; its values those of their domains."""
     output: JsonObject = orjson.loads(encoded)
     if type(output) is not dict:
         raise ContractError(f"component '{called.name}' returned {type(output).__name__}, not an object")
     check = called.op.output_check
     if check is not None and not check.is_valid(output):
         raise ContractError(f"the output of '{called.name}' breaks its schema:", check.violations(output))
-    return output
+    return cross_output(called, encoded, output) if called.op.crossings_out else (encoded, output)

@@ -7,7 +7,7 @@ import asyncio
 from typing import Final
 
 from stretto.engine import effects
-from stretto.engine.answering import held_to_schema, hold_to_report, kept, taken
+from stretto.engine.answering import held, hold_to_report, kept, taken
 from stretto.engine.asking import ask
 from stretto.engine.called import Called
 from stretto.engine.driven import driven
@@ -162,7 +162,7 @@ async def _receive(called: Called, response: Response, *, confirmed: bool = Fals
     if effect is not None:
         await effects.receive(called.state, effect, encoded, confirmed=confirmed)
     hold_to_report(called, response)
-    return encoded, held_to_schema(called, encoded)
+    return held(called, encoded)
 
 
 async def _doubt(

@@ -18,13 +18,13 @@ import msgspec
 from stretto.engine.alarm import GRACE_S
 from stretto.engine.call import StepCall
 from stretto.engine.failure import error_info
+from stretto.engine.meaning import cross_answer
 from stretto.engine.request import RunRequest
 from stretto.engine.run_root import run_root
 from stretto.engine.standby import Standby
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.streak import LEASE_S
 from stretto.plan.model import INPUT, RUN, BusinessFallback, Frame
-from stretto.record.canonical import snapshot
 from stretto.record.model import ErrorInfo
 from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.budget import Budget, BudgetSpec, Pool
@@ -117,7 +117,7 @@ async def _answer(state: RunState, business: BusinessFallback, frame: Frame, lan
     try:
         output = await _output(state, business, frame, lane)
         check = state.plan.output_check
-        run.output = msgspec.Raw(snapshot(output))
+        output = cross_answer(run, state.plan, output, f"its answer for workflow '{state.plan.name}'")
         if check is not None and not check.is_valid(output):
             raise ContractError(
                 f"its answer breaks the contract of workflow '{state.plan.name}':", check.violations(output)

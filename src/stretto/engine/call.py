@@ -12,12 +12,13 @@ import asyncio
 import orjson
 
 from stretto.engine import effects
-from stretto.engine.answering import held_to_schema, taken
+from stretto.engine.answering import held, taken
 from stretto.engine.asking import ask
 from stretto.engine.attempt import attempt, protected
 from stretto.engine.called import Called
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.hedge import hedged, is_hedged
+from stretto.engine.meaning import cross_request
 from stretto.engine.nested import NestedCaller
 from stretto.engine.recording import keep, succeed
 from stretto.engine.retrying import hold_to_use, wait_for_next
@@ -93,10 +94,13 @@ class StepCall(Called):
     # request
 
     def _encode_request(self) -> None:
+        crossed = cross_request(self) if self.op.crossings_in else None
         try:
             self.encoded = snapshot(self.data)
         except NotJsonError as error:
             raise ContractError(f"the request to '{self.name}' at step '{self.path}' is not JSON: {error}") from error
+        if crossed is not None:
+            crossed.hold(f"the request to '{self.name}' at step '{self.path}'")
         check = self.op.input_check
         if check is not None and not check.is_valid(self.data):
             violations = check.violations(self.data)
@@ -173,7 +177,7 @@ class StepCall(Called):
     def _stand_in(self, source: str) -> JsonObject:
         """What the fallback read from the run; noted and refused where it cannot stand for the step's output."""
         try:
-            return held_to_schema(self, snapshot(self.stand_in))
+            return held(self, snapshot(self.stand_in))[1]
         except ContractError as error:
             self.note("fallback_refused", f"`{source}` cannot stand in: {error}")
             raise

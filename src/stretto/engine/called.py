@@ -68,14 +68,18 @@ class Called:
         self.action = op.action
         self.effect = op.effect
         if op.action_field:
-            card = op.component.card
-            self.action = card.action_of(data)
-            self.effect = card.effect_of(self.action)
+            self.name_action()
 
     @property
     def name(self) -> str:
         """Of the component, as the record has it."""
         return self.op.component_name
+
+    def name_action(self) -> None:
+        """Take the action from the request, where it names one, and what it does to the world."""
+        card = self.op.component.card
+        self.action = card.action_of(self.data)
+        self.effect = card.effect_of(self.action)
 
     def own_copy(self, number: int) -> JsonObject:
         """The request as the component may keep and change it; nothing else holds the containers in it."""

@@ -18,6 +18,7 @@ from stretto.engine.downgrade import downgrade_of
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
+from stretto.engine.meaning import cross_answer
 from stretto.engine.protections import Protections
 from stretto.engine.request import RunRequest, request_of
 from stretto.engine.run_root import run_root
@@ -153,6 +154,8 @@ class Engine:
             parent=request.parent,
             settings=self._tuned.revision,
         )
+        if admitted.evidence:
+            run.evidence = admitted.evidence
         if request.budget is not None:
             run.budget = RunBudget.of(request.budget)
         if request.traceparent:
@@ -304,7 +307,7 @@ def _read_output(state: RunState, frame: Frame) -> None:
     plan, run = state.plan, state.run
     try:
         output = {name: get(frame) for name, get in plan.output}
-        run.output = msgspec.Raw(snapshot(output))
+        output = cross_answer(run, plan, output, f"the output of workflow '{plan.name}'")
         if plan.output_check is not None and not plan.output_check.is_valid(output):
             violations = plan.output_check.violations(output)
             raise ContractError(f"the output of workflow '{plan.name}' breaks its contract:", violations)

@@ -64,10 +64,12 @@ class Place(msgspec.Struct):
             self.taint.put(op.slot, is_marked)
         self.state.keep(record)
 
-    def fail(self, error: StrettoError, *, simulated: bool) -> StepFailed:
+    def fail(self, error: StrettoError, *, simulated: bool, evidence: dict[str, Json] | None = None) -> StepFailed:
         """Record that the step failed before it could call anything; returns what to raise."""
         info, reason = error_info(error, self.path), reason_of(error)
         record = self.failure(self.state.now(), info, reason)
         record.simulated = simulated
+        if evidence is not None:
+            record.evidence = evidence
         self.state.keep(record)
         return StepFailed(info, reason, simulated=simulated)

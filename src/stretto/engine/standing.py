@@ -3,7 +3,7 @@
 import msgspec
 
 from stretto.engine import effects
-from stretto.engine.answering import held_to_schema
+from stretto.engine.answering import held
 from stretto.engine.called import Called
 from stretto.engine.history import History, Mode
 from stretto.engine.recording import keep, succeed
@@ -20,7 +20,7 @@ def standing(called: Called) -> JsonObject | None:
     substitute = history.outputs.get(called.path)
     if substitute is not None:
         called.simulated = True
-        return succeed(called, substitute, held_to_schema(called, substitute), called.started)
+        return succeed(called, *held(called, substitute), called.started)
     if called.effect is not Effect.WRITE:
         return _take(called, history.recorded(called.path, called.name, called.encoded))
     return _take_write(called, history)
@@ -36,7 +36,7 @@ def _made_already(called: Called) -> JsonObject | None:
     if effect is None or effect.receipt is None:
         return None
     receipt = effects.standing_receipt(effect, called.path, called.encoded)
-    return succeed(called, receipt, held_to_schema(called, receipt), called.started)
+    return succeed(called, *held(called, receipt), called.started)
 
 
 def _take(called: Called, step: StepRecord | None) -> JsonObject | None:

@@ -42,6 +42,8 @@ class Exclusion(StrEnum):
     FIELD_DROPPED = "field_dropped"
     ACCIDENT = "accident"
     """A step was downgraded by a time-out, congestion or an open breaker."""
+    QUARANTINED = "quarantined"
+    """A value in it meant nothing, in a semantic domain of that mode: it waits for a label."""
     REWARD_UNKNOWN = "reward_unknown"
     NO_TASK = "no_task"
     """It has no label ``task``, so no group."""
@@ -171,6 +173,8 @@ def _why_not(fold: _Fold, run: Run, policy: str, accidents: frozenset[Reason]) -
         return Exclusion.SIMULATED
     if any(step.reason in accidents for step in run.steps):
         return Exclusion.ACCIDENT
+    if any(step.is_quarantined for step in run.steps):
+        return Exclusion.QUARANTINED
     if not run.succeeded:
         return Exclusion.NOT_SUCCEEDED
     dropped = dropped_fields(run, policy)

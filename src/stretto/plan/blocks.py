@@ -38,7 +38,8 @@ class Blocks:
         self._finder = finder
         self._calls = calls
         self._slots = slots
-        self._outputs = OutputTypes(finder)
+        self._meanings = calls.meanings
+        self._outputs = OutputTypes(finder, calls.meanings)
         left_out = frozenset(name for name, promised in calls.sla.items() if is_left_out(promised))
         self._declarations = Declarations(report, reader, self._outputs, slots, left_out)
 
@@ -107,6 +108,7 @@ class Blocks:
         return None
 
     def _sub(self, step: StepSpec, plan: Plan, slot: int, names: Names) -> SubOp:
+        meant = self._meanings.into(step, plan)
         mapped = compile_mapping(
             self._reader,
             step.input_mapping or (),
@@ -114,12 +116,15 @@ class Blocks:
             plan.input_schema,
             step.name.span,
             f"sub-workflow '{plan.name}'",
+            meant=meant,
         )
         return SubOp(
             name=step.name.value,
             slot=slot,
             plan=plan,
             inputs=mapped.getters,
+            crossings_in=self._meanings.settle(meant),
+            crossings_out=self._meanings.out_of_sub(step, plan),
             reads=mapped.slots,
             share=step.share,
         )

@@ -14,12 +14,13 @@ from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Reader, compile_mapping
 from stretto.plan.finding import Finder
 from stretto.plan.made_again import MadeAgain
+from stretto.plan.meaning.meanings import Meanings
 from stretto.plan.model import NO_RETRY, CallOp, Fallback, Retry
 from stretto.plan.names import Names
 from stretto.plan.protection import Declarations
 from stretto.plan.valuetype import ValueType, from_schema, mismatch
 from stretto.spec.contract_model import SlaSpec
-from stretto.spec.model import FallbackSpec, RetrySpec, StepSpec
+from stretto.spec.model import RetrySpec, StepSpec
 from stretto.spec.source import Located
 from stretto.types.card import ANY_OBJECT, Card
 from stretto.types.enums import Scope
@@ -32,12 +33,19 @@ NOTHING: Final[Mapping[str, SlaSpec]] = MappingProxyType({})
 class Calls:
     """Compiles the calls of one workflow and remembers the components that they reach."""
 
-    def __init__(self, reader: Reader, finder: Finder, sla: Mapping[str, SlaSpec] = NOTHING) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        finder: Finder,
+        sla: Mapping[str, SlaSpec] = NOTHING,
+        meanings: Meanings | None = None,
+    ) -> None:
         """`sla` is what the contract promises, by step."""
         self.components: dict[str, Component] = {}
         """By the name that the record uses."""
         self.protections = Declarations(reader.report)
         self.sla = sla
+        self.meanings = Meanings(reader=reader) if meanings is None else meanings
         self._reader = reader
         self._finder = finder
         self._breaches = Breaches(reader, sla)
@@ -46,7 +54,10 @@ class Calls:
         """The call that a step makes."""
         card = component.card
         whose = f"component '{card.name}'"
-        mapped = compile_mapping(self._reader, step.input_mapping or (), names, card.input, step.name.span, whose)
+        meant = self.meanings.into(step)
+        mapped = compile_mapping(
+            self._reader, step.input_mapping or (), names, card.input, step.name.span, whose, meant=meant
+        )
         resilience = step.resilience
         plain = self.plain(component, step.name.value, slot)
         self.protections.declare(card, step)
@@ -55,7 +66,7 @@ class Calls:
         rejects = None if when is None else again.condition(when)
         if resilience.hedge is not None:
             again.hold_hedge(resilience.hedge.span)
-        fallback = self._fallback(resilience.fallback, card, mapped.type, slot)
+        fallback = self._fallback(step, card, mapped.type, slot)
         breach, breach_reads = self._breaches.fallback(step, card, slot, names)
         return replace(
             plain,
@@ -69,6 +80,8 @@ class Calls:
             hedge=None if resilience.hedge is None else resilience.hedge.value,
             priority=0 if resilience.bulkhead is None else resilience.bulkhead.value.priority,
             fallback=fallback or breach,
+            crossings_in=self.meanings.settle(meant),
+            crossings_out=self.meanings.out_of(step),
             estimate_tokens=step.estimate.tokens,
             estimate_cost=step.estimate.cost,
             share=step.share,
@@ -98,7 +111,8 @@ class Calls:
             calls_others="call" in card.capabilities,
         )
 
-    def _fallback(self, spec: FallbackSpec | None, card: Card, built: ValueType, slot: int) -> Fallback | None:
+    def _fallback(self, step: StepSpec, card: Card, built: ValueType, slot: int) -> Fallback | None:
+        spec = step.resilience.fallback
         if spec is None:
             return None
         if spec.component is not None:
@@ -106,7 +120,8 @@ class Calls:
             if component is None:
                 return None
             self._check_stand_in(spec.component, component.card, card, built)
-            return Fallback(op=self.plain(component, "fallback", slot))
+            plain = self.plain(component, "fallback", slot)
+            return Fallback(op=replace(plain, crossings_out=self.meanings.out_of(step)))
         if spec.output is None:
             return None
         violations = Check(card.output).violations(spec.output.value)
@@ -118,6 +133,7 @@ class Calls:
                     expected=f"a value of the output schema of '{card.name}'",
                 )
             )
+        self.meanings.check_stand_in(step, spec.output)
         return Fallback(output=orjson.dumps(spec.output.value))
 
     def _check_stand_in(self, place: Located[str], stand_in: Card, card: Card, built: ValueType) -> None:

@@ -40,6 +40,8 @@ class PlanCode(StrEnum):
     """A step writes a `carry` that the loop does not declare, or outside a loop."""
     MEMORY = "plan.memory"
     """`memory` names no memory component."""
+    MEANING = "plan.meaning"
+    """A value crosses into a domain to which it can never belong, or a domain holds where nothing is."""
     REWARD = "plan.reward"
     """The contract weighs a term that no reward step gives."""
     SUB_WORKFLOW = "plan.sub_workflow"

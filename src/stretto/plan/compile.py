@@ -20,6 +20,10 @@ from stretto.plan.contradictions import check_contradictions, steps_in
 from stretto.plan.fields import Mapped, Reader, compile_mapping
 from stretto.plan.finding import Finder, SubWorkflows
 from stretto.plan.flow import may_write
+from stretto.plan.meaning.compare import Comparison
+from stretto.plan.meaning.crossing import Side
+from stretto.plan.meaning.marks import marked_as
+from stretto.plan.meaning.meanings import FindAligner, compile_meanings
 from stretto.plan.model import FIRST_FREE_SLOT, MEMORY, RUN, Block, CallOp, Plan
 from stretto.plan.names import Names, given_names
 from stretto.plan.promises import check_promises, check_reward, names_of
@@ -51,9 +55,15 @@ RUN_TYPE: Final = object_of(
 """What `run.*` reads; `engine` fills it."""
 
 
-def compile_workflow(spec: WorkflowSpec, catalog: Catalog, report: Report, subworkflows: SubWorkflows) -> Plan:
+def compile_workflow(
+    spec: WorkflowSpec,
+    catalog: Catalog,
+    report: Report,
+    subworkflows: SubWorkflows,
+    find_aligner: FindAligner = lambda _: None,
+) -> Plan:
     """Compile a workflow against a catalog. Raises SpecError with every problem found."""
-    plan = _Compiler(spec, catalog, report, subworkflows).compile()
+    plan = _Compiler(spec, catalog, report, subworkflows, find_aligner).compile()
     report.raise_if_any()
     return plan
 
@@ -61,13 +71,22 @@ def compile_workflow(spec: WorkflowSpec, catalog: Catalog, report: Report, subwo
 class _Compiler:
     """One compilation."""
 
-    def __init__(self, spec: WorkflowSpec, catalog: Catalog, report: Report, subworkflows: SubWorkflows) -> None:
+    def __init__(
+        self,
+        spec: WorkflowSpec,
+        catalog: Catalog,
+        report: Report,
+        subworkflows: SubWorkflows,
+        find_aligner: FindAligner,
+    ) -> None:
         self._spec = spec
         self._report = report
         self._reader = Reader(report)
         self._finder = Finder(catalog, report, subworkflows)
         promised = () if spec.contract is None else spec.contract.sla
-        self._calls = Calls(self._reader, self._finder, {each.target.value: each for each in promised})
+        self._meanings = compile_meanings(spec.contract, spec.steps, self._finder, self._reader, find_aligner)
+        by_step = {each.target.value: each for each in promised}
+        self._calls = Calls(self._reader, self._finder, by_step, self._meanings)
         self._slots = Slots()
         self._blocks = Blocks(report, self._reader, self._finder, self._calls, self._slots)
 
@@ -77,22 +96,27 @@ class _Compiler:
         output_schema = None if contract is None or contract.output is None else contract.output.schema
         memory = self._memory()
         names = given_names(
-            DYN if input_schema is None else from_schema(input_schema),
+            self._meanings.of_input(DYN if input_schema is None else from_schema(input_schema)),
             DYN if memory is None else from_schema(memory.card.output),
             RUN_TYPE,
             dict(_steps_inside(spec.steps, "steps")),
         )
         body = self._blocks.compile(spec.steps, names)
-        output = self._output(names, output_schema)
+        crossings_in = self._meanings.of_own_input()
+        into_output = self._meanings.into_output()
+        output = self._output(names, output_schema, into_output)
+        crossings_out = self._meanings.settle(into_output, Side.GIVES)
         business = Businesses(self._report, self._reader, self._finder, self._calls, self._slots)
         fallback = business.compile(spec, names, body, RUN_TYPE)
         if contract is not None:
+            self._meanings.check_held(contract)
             check_reward(contract.reward, self._calls.components.values(), self._report)
             check_promises(contract, spec.steps, self._report, self._reader)
         check_contradictions(spec.steps, spec.budget, self._calls.sla, self._reader)
         self._note_unsafe_writes(body)
         read_memory = self._memory_read(memory) if MEMORY in self._slots.read else None
         nested = self._nested()
+        self._take_aligners()
         self._take_components_inside()
         for workflow, plan in self._finder.plans.items():
             self._calls.protections.take_inner(self._finder.places[workflow], plan)
@@ -111,7 +135,7 @@ class _Compiler:
             output_check=None if output_schema is None else Check(output_schema),
             output=output.getters,
             output_reads=output.slots,
-            output_type=output.type if output_schema is None else from_schema(output_schema),
+            output_type=output.type if output_schema is None else marked_as(from_schema(output_schema), output.type),
             budget=spec.budget,
             durability=spec.durability,
             nested=nested,
@@ -121,6 +145,11 @@ class _Compiler:
             business=fallback,
             promises={} if contract is None else {each.target.value: promise_of(each) for each in contract.sla},
             reads_run=RUN in self._slots.read,
+            crossings_in=crossings_in,
+            crossings_out=crossings_out,
+            domains=self._meanings.domains,
+            held=tuple(self._meanings.held),
+            mappings_compared=self._meanings.compared,
             reward_weights={} if contract is None else {term.name.value: term.weight for term in contract.reward},
         )
         if not self._report:  # a plan with problems may lack steps
@@ -131,7 +160,7 @@ class _Compiler:
 
     # the workflow's ends
 
-    def _output(self, names: Names, schema: Schema | None) -> Mapped:
+    def _output(self, names: Names, schema: Schema | None, meant: Comparison | None) -> Mapped:
         """The workflow's output: as mapped, or every step's output under its name."""
         spec = self._spec
         mappings = spec.output
@@ -141,7 +170,7 @@ class _Compiler:
             )
         at_end = spec.steps[-1].name.span
         whose = f"the output of workflow '{spec.name}'"
-        mapped = compile_mapping(self._reader, mappings, names, schema, at_end, whose, after_steps=True)
+        mapped = compile_mapping(self._reader, mappings, names, schema, at_end, whose, after_steps=True, meant=meant)
         self._slots.read |= mapped.slots
         return mapped
 
@@ -189,6 +218,20 @@ class _Compiler:
             for name, component in found.items()
             if component is not None
         }
+
+    def _take_aligners(self) -> None:
+        """A run is pinned to what aligns its values as to what answers its steps."""
+        for place, aligner in self._meanings.aligners:
+            name = aligner.card.name
+            if self._calls.components.setdefault(name, aligner) is not aligner:
+                self._report.add(
+                    place.span.problem(
+                        PlanCode.DUPLICATE_COMPONENT,
+                        f"the aligner in '{place.value}' has the name of another component, '{name}'",
+                        expected="components with different names",
+                        suggestion="rename the other component",
+                    )
+                )
 
     def _take_components_inside(self) -> None:
         """Add what sub-workflows call: a name is one component all over a run, which knows it by nothing else."""

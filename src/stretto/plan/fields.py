@@ -1,8 +1,8 @@
 """Compile mappings: expressions to getters, held against the schema of the place that they feed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import orjson
 
@@ -121,6 +121,14 @@ class Reader:
             self.note(text.part(part.offset, part.width), f"`{part.text}` is dyn: {part.why}", verbose=True)
 
 
+class Meant(Protocol):
+    """Which domains the fields of the object that a mapping builds belong to."""
+
+    def crossed(self, field_name: str, read: Read) -> ValueType:
+        """The type of a field's value once it has crossed into its domains, if it belongs to any."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapped:
     """A compiled mapping."""
@@ -142,15 +150,20 @@ def compile_mapping(
     whose: str,
     *,
     after_steps: bool = False,
+    meant: Meant | None = None,
 ) -> Mapped:
     """Compile a mapping and hold it against the schema of the object that it builds.
 
     `whose` names the place in messages: ``component 'planner'``; `after_steps`, that every step has ended there.
+    What belongs to a domain is held against the schema as it is once it has crossed.
     """
     reads: dict[str, Read] = {}
     for mapping in mappings:
         read = reader.source(mapping, names)
-        reads[mapping.field.value] = read or Read(get=_null, type=DYN, span=mapping.field.span)
+        read = read or Read(get=_null, type=DYN, span=mapping.field.span)
+        if meant is not None:
+            read = replace(read, type=meant.crossed(mapping.field.value, read))
+        reads[mapping.field.value] = read
     target = DYN if schema is None else from_schema(schema)
     if schema is not None:
         _check_names(reader.report, mappings, target, whose)

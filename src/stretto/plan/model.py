@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from stretto.plan.check import Check
+from stretto.plan.meaning.crossing import Crossing, Held
+from stretto.plan.meaning.domain import Domain
 from stretto.plan.sla.promise import Promise
 from stretto.plan.valuetype import DYN, ValueType
 from stretto.record.model import Manifest
@@ -135,6 +137,10 @@ class CallOp(Op):
     """The component has scope ``run``: the call goes to the run's session."""
     sees_reference: bool = False
     calls_others: bool = False
+    crossings_in: tuple[Crossing, ...] = ()
+    """Fields of the request that belong to semantic domains."""
+    crossings_out: tuple[Crossing, ...] = ()
+    """Fields of the output that do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +207,10 @@ class SubOp(Op):
 
     plan: "Plan"
     inputs: tuple[tuple[str, Getter], ...]
+    crossings_in: tuple[Crossing, ...] = ()
+    """By this contract, then by that of the plan inside, whose translations are from the domains of this one."""
+    crossings_out: tuple[Crossing, ...] = ()
+    """By this contract; by that of the plan inside they are the plan's own."""
 
 
 AnyOp: TypeAlias = CallOp | MapOp | LoopOp | SubOp
@@ -295,5 +305,15 @@ class Plan:
     promises: dict[str, Promise] = field(default_factory=dict)
     """What the contract promises, by ``workflow`` or the name of a step."""
     reads_run: bool = False
+    crossings_in: tuple[Crossing, ...] = ()
+    """Fields of the input that belong to semantic domains."""
+    crossings_out: tuple[Crossing, ...] = ()
+    """Fields of the output that do."""
+    domains: dict[str, Domain] = field(default_factory=dict)
+    """Semantic domains of the contract, by name, but for those that are off."""
+    held: tuple[Held, ...] = ()
+    """Every place where one is held."""
+    mappings_compared: int = 0
+    """Mappings into a domain that were compared with where their values come from."""
     reward_weights: dict[str, float] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from stretto.plan.finding import Finder
+from stretto.plan.meaning.meanings import Meanings
 from stretto.plan.valuetype import BOOL, DYN, INT, Missing, ValueType, array_of, at, from_schema, join, object_of
 from stretto.spec.model import OnItemError, StepSpec
 
@@ -11,8 +12,9 @@ from stretto.spec.model import OnItemError, StepSpec
 class OutputTypes:
     """Types of outputs, from the cards of components and the outputs of sub-workflows."""
 
-    def __init__(self, finder: Finder) -> None:
+    def __init__(self, finder: Finder, meanings: Meanings) -> None:
         self._finder = finder
+        self._meanings = meanings
 
     def of(self, step: StepSpec) -> ValueType:
         """The type of what ``steps.<name>`` holds, when the step is not skipped."""
@@ -32,10 +34,10 @@ class OutputTypes:
     def _own(self, step: StepSpec) -> ValueType:
         if step.component is not None:
             component = self._finder.catalog.find(step.component.value)
-            return DYN if component is None else from_schema(component.card.output)
+            return DYN if component is None else self._meanings.of_output(step, from_schema(component.card.output))
         if step.workflow is not None:
             plan = self._finder.plan(step.workflow)
-            return DYN if plan is None else plan.output_type
+            return DYN if plan is None else self._meanings.of_output(step, self._meanings.of_sub(plan))
         return DYN
 
     def of_carry(self, steps: Sequence[StepSpec], carry: str, start: ValueType) -> ValueType:

@@ -41,7 +41,7 @@ def check_reward(weights: Sequence[RewardSpec], components: Iterable[Component],
 
 
 def check_promises(contract: ContractSpec, steps: Sequence[StepSpec], report: Report, reader: Reader) -> None:
-    """Promises must be about steps that are there; say of those that nothing enforces yet that it is so."""
+    """Promises must be about steps that are there, and what answers when they are broken must be able to."""
     by_name = {step.name.value: step for step in _steps_of(steps)}
     known = {"workflow", *by_name}
     for promise in contract.sla:
@@ -57,9 +57,6 @@ def check_promises(contract: ContractSpec, steps: Sequence[StepSpec], report: Re
             )
         else:
             check_breach(promise, by_name.get(target.value), reader)
-    unenforced = "is checked and kept; nothing enforces it in this version"
-    for domain in contract.semantics[:1]:
-        reader.note(domain.name.span, f"`semantics` {unenforced}")
 
 
 def names_of(steps: Sequence[StepSpec]) -> Iterator[str]:

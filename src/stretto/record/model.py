@@ -88,6 +88,11 @@ class StepRecord(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):  #
     """Run id whose recorded response stands here, in a resumed or replayed run."""
 
     @property
+    def is_quarantined(self) -> bool:
+        """A value in it meant nothing, in a domain of mode `quarantine`: no fold learns from it."""
+        return self.evidence.get("quarantined") is True
+
+    @property
     def input_value(self) -> Any:  # JSON: narrowing is the reader's
         """What its component was asked."""
         return decoded(self.input)
@@ -227,6 +232,8 @@ class Run(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):
     """Some step of it stands downstream of a substitute."""
     settings: int = 0
     """Revision of the workflow's settings that it began with; 0 when nothing was ever changed while it runs."""
+    evidence: dict[str, Json] = msgspec.field(default_factory=dict)
+    """What the engine notes of its input and output, as a step's evidence is of those of the step."""
     warnings: tuple[str, ...] = ()
     """What went wrong beside the answer: a session that could not be closed."""
 

@@ -11,6 +11,7 @@ from stretto.plan.codes import PlanCode
 from stretto.plan.compile import compile_workflow
 from stretto.plan.finding import DEFAULT_COMPONENTS
 from stretto.plan.model import Plan
+from stretto.runtime.aligners import find_aligner
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.tunable import Tunable, changed_specs, tunables_of
 from stretto.runtime.workflow import Workflow
@@ -88,7 +89,13 @@ class Loader:
         """Compile with these in place of the files that they stand for."""
         report = Report()
         spec = specs.get(self._path.resolve(), self._spec)
-        return compile_workflow(spec, catalog, report, lambda place: self._subworkflow(place, catalog, report, specs))
+        return compile_workflow(
+            spec,
+            catalog,
+            report,
+            lambda place: self._subworkflow(place, catalog, report, specs),
+            lambda domain: find_aligner(domain, catalog, report, self._made.once),
+        )
 
     def catalog(self) -> ComponentCatalog:
         """Every component that the file declares or its component files define."""

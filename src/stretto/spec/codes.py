@@ -91,6 +91,8 @@ class SpecCode(StrEnum):
     """Not a JSON Schema 2020-12."""
     SEMANTICS = "spec.semantics"
     """A semantic domain contradicts itself or another."""
+    PATTERN = "spec.pattern"
+    """A regular expression that cannot be read, or could take time without bound."""
     REWARD = "spec.reward"
     """Weights that weigh nothing."""
 

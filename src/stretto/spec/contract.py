@@ -14,8 +14,10 @@ from stretto.spec.fields import SchemaShape
 from stretto.spec.read import read_mapping, read_source
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.report import Report
+from stretto.spec.shapes import Choice
 from stretto.spec.sla_keys import SLAS, RewardShape
 from stretto.spec.source import Source
+from stretto.types.meaning import MeaningMode
 
 INPUT: Final = Key(
     "input",
@@ -45,6 +47,12 @@ SEMANTICS: Final = Key(
     example="semantics: {intent: {values: [track, cancel], at: [planner.intent]}}",
     also=("domains",),
 )
+SEMANTICS_MODE: Final = Key(
+    "semantics_mode",
+    Choice(MeaningMode),
+    means="what happens to a value of no domain's, where the domain does not say: off, warn, enforce or quarantine",
+    example="semantics_mode: enforce",
+)
 REWARD: Final = Key(
     "reward",
     RewardShape(),
@@ -54,6 +62,7 @@ REWARD: Final = Key(
 )
 
 _SECTIONS: Final[tuple[Key[Any], ...]] = (INPUT, OUTPUT, SLA_KEY, SEMANTICS, REWARD)
+_KEYS: Final[tuple[Key[Any], ...]] = (INPUT, OUTPUT, SLA_KEY, SEMANTICS, SEMANTICS_MODE, REWARD)
 
 
 def _contract(fields: Fields) -> ContractSpec:
@@ -64,6 +73,9 @@ def _contract(fields: Fields) -> ContractSpec:
             SpecCode.CONTRACT_EMPTY, message, expected=expected, suggestion=INPUT.example
         )
         fields.report.add(problem)
+    if SEMANTICS_MODE in fields and SEMANTICS not in fields:
+        message = f"`{SEMANTICS_MODE.name}` has no effect without `{SEMANTICS.name}`"
+        fields.problem(SEMANTICS_MODE, SpecCode.NO_EFFECT, message, expected=SEMANTICS.example)
     return ContractSpec(
         source=fields.node.span.source,
         span=fields.node.span,
@@ -71,12 +83,17 @@ def _contract(fields: Fields) -> ContractSpec:
         output=fields.get(OUTPUT),
         sla=fields.get(SLA_KEY) or (),
         semantics=fields.get(SEMANTICS) or (),
+        semantics_mode=fields.get(SEMANTICS_MODE) or MeaningMode.ENFORCE,
         reward=fields.get(REWARD) or (),
     )
 
 
 CONTRACT: Final = Record(
-    "contract", means="what must hold", keys=_SECTIONS, build=_contract, rules={"minProperties": 1}
+    "contract",
+    means="what must hold",
+    keys=_KEYS,
+    build=_contract,
+    rules={"minProperties": 1, "dependentRequired": {SEMANTICS_MODE.name: [SEMANTICS.name]}},
 )
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from stretto.spec.source import Located, Source, Span
 from stretto.types.json import Json
+from stretto.types.meaning import MeaningMode
 
 
 class SchemaSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,15 +53,37 @@ class Translation(msgspec.Struct, frozen=True):
     """Value there, value here."""
 
 
+class Synonyms(msgspec.Struct, frozen=True):
+    """Other words for one value of a domain."""
+
+    value: Located[str]
+    words: tuple[Located[str], ...]
+
+
+class MeaningRule(msgspec.Struct, frozen=True):
+    """A text in which a pattern is found means one value of a domain."""
+
+    match: Located[str]
+    value: Located[str]
+
+
 class DomainSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A closed set of values with their meanings, and the places that must hold one of them."""
 
     name: Located[str]
     values: tuple[DomainValue, ...]
     at: tuple[Located[str], ...] = ()
-    """Step outputs, as ``step.field``."""
+    """Fields of steps, as ``step.field``; of the workflow itself, as ``input.field`` and ``output.field``."""
     translations: tuple[Translation, ...] = ()
     """From the key `from`."""
+    synonyms: tuple[Synonyms, ...] = ()
+    rules: tuple[MeaningRule, ...] = ()
+    aligner: Located[str] | None = None
+    """Path of a file, from the folder of this one."""
+    threshold: float | None = None
+    """Confidence from which the aligner is believed, in [0, 1]; None leaves that to its file."""
+    mode: MeaningMode | None = None
+    """None where the domain does not say: the contract's own."""
 
 
 class RewardSpec(msgspec.Struct, frozen=True):
@@ -79,4 +102,6 @@ class ContractSpec(msgspec.Struct, frozen=True, kw_only=True):
     output: SchemaSpec | None = None
     sla: tuple[SlaSpec, ...] = ()
     semantics: tuple[DomainSpec, ...] = ()
+    semantics_mode: MeaningMode = MeaningMode.ENFORCE
+    """Of domains that do not say."""
     reward: tuple[RewardSpec, ...] = ()

@@ -9,6 +9,7 @@
     ├── InputError               a run's input does not fit the contract; carries every Violation
     ├── ComponentError           a component did not answer as its card says; has a google.rpc code
     │   ├── ContractError        its request or response broke a schema; carries every Violation
+    │   │   └── MeaningError     a value in it means no value of the domain it crossed into
     │   ├── BreakerOpenError     it was failing, and was not asked
     │   ├── ShedError            it was full, and was not asked
     │   ├── RejectedError        it answered, and the step says that such an answer is none
@@ -258,6 +259,12 @@ class ContractError(ComponentError):
         self.violations = tuple(violations)
         detail = "".join(f"\n  {v}" for v in self.violations)
         super().__init__(message + detail, Code.FAILED_PRECONDITION)
+
+
+class MeaningError(ContractError):
+    """A value of a request or response means no value of the semantic domain into which it crossed."""
+
+    code = "component.meaning"
 
 
 class BreakerOpenError(ComponentError):

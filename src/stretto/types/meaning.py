@@ -1,7 +1,8 @@
 """What a value means where it crosses from one component to another: how it may be aligned to a closed set."""
 
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol, runtime_checkable
+from unicodedata import normalize
 
 import msgspec
 
@@ -55,5 +56,20 @@ class Aligner(Protocol):
         ...
 
 
+@runtime_checkable
 class AlignerComponent(Component, Aligner, Protocol):
     """A component of kind ``aligner``: a run is pinned to its card's digest as to any other's."""
+
+
+MAX_ALIGNED_CHARS: Final = 1000
+"""A longer text is no way to say one of a few values; it is not looked at, so that no crossing takes long."""
+
+
+def folded(text: str) -> str:
+    """How a text compares with others: without regard to case, width, and white space around and between words.
+
+    NFKC_Casefold of Unicode (section 3.13, definition R5) but for the characters that it leaves out.
+    """
+    if not text.isascii():
+        text = normalize("NFKC", normalize("NFKC", text).casefold())
+    return " ".join(text.lower().split())

@@ -1,7 +1,7 @@
 """The components of the data cases."""
 
 import asyncio
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import stretto
 
@@ -32,6 +32,49 @@ async def add(n: int, by: int = 1) -> Number:
 @stretto.component
 async def say(text: str) -> Text:
     return {"text": text}
+
+
+class Route(TypedDict):
+    intent: Literal["track", "cancel", "chat"]
+
+
+class Routes(TypedDict):
+    intents: list[str]
+
+
+@stretto.component
+async def route(text: str) -> Route:
+    return {"intent": text}  # type: ignore[typeddict-item]  # the cases give what is refused
+
+
+@stretto.component
+async def split(text: str) -> Routes:
+    return {"intents": text.split(", ")}
+
+
+@stretto.component(effects="read")
+async def call_api(intent: str | None, order: str = "7") -> Text:
+    return {"text": f"{intent} {order}"}
+
+
+@stretto.component
+async def list_text(intent: str | None) -> Text:
+    return {"text": f"asked {intent}"}
+
+
+@stretto.component
+async def crash_text(text: str) -> Text:
+    raise RuntimeError(f"no luck with {text}")
+
+
+@stretto.component(effects="read")
+async def call_strict(intent: Literal["STATUS", "CANCEL"]) -> Text:
+    return {"text": intent}
+
+
+@stretto.component(effects="read")
+async def call_each(intents: list[str]) -> Text:
+    return {"text": "+".join(map(str, intents))}
 
 
 @stretto.component

@@ -24,7 +24,8 @@ class Declaring:
         self.bench = bench = Bench(ADD, NEST, OPEN)
         self.names = bench.names
         self.carried = carried
-        declarations = Declarations(bench.report, bench.reader, OutputTypes(bench.finder), bench.slots)
+        outputs = OutputTypes(bench.finder, bench.calls.meanings)
+        declarations = Declarations(bench.report, bench.reader, outputs, bench.slots)
         writers = Writers(bench.report)
         steps = steps_of(text)
         self.slots = [declarations.declare(step, self.names, writers, carried) for step in steps]

@@ -16,7 +16,8 @@ SAID = from_schema(fields(text="string"))
 def outputs() -> OutputTypes:
     sub: Plan = plan(linear(), output_type=object_of({"answer": STRING}))
     add, say = component("add", gives=fields(n="integer")), component("say", gives=fields(text="string"))
-    return OutputTypes(Bench(add, say, workflows={"sub.yaml": sub}).finder)
+    bench = Bench(add, say, workflows={"sub.yaml": sub})
+    return OutputTypes(bench.finder, bench.calls.meanings)
 
 
 @pytest.mark.parametrize(

@@ -74,13 +74,6 @@ class TestPromises:
         problems, _ = self.check("sla: {workflow: {p95_latency: 5s}, frist: {p95_latency: 5s}}")
         assert problems == ["the sla of 'frist' is about no step of this workflow"]
 
-    def test_what_nothing_enforces_yet_is_noted_once(self) -> None:
-        _, notes = self.check(
-            "{sla: {first: {p95_latency: 5s}, last: {p95_latency: 5s}}, "
-            "semantics: {intent: {values: [a, b]}, tone: {values: [c, d]}}}"
-        )
-        assert [note.split(" ")[0] for note in notes] == ["`semantics`"]
-
 
 def test_names_are_those_of_the_file_in_its_order() -> None:
     assert list(names_of(steps_of(NESTED))) == ["first", "each", "loop", "deep", "last"]

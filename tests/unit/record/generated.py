@@ -194,6 +194,7 @@ any_run = st.builds(
     baggage=st.lists(texts, max_size=2).map(tuple),
     replay_of=texts,
     simulated=st.booleans(),
+    evidence=st.dictionaries(texts, json_values, max_size=2),
     warnings=st.lists(texts, max_size=2).map(tuple),
 )
 

@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 
 from stretto.spec.contract import CONTRACT
-from stretto.spec.domain_keys import DOMAIN_RECORD
+from stretto.spec.domain_keys import DOMAIN_RECORD, RULE
 from stretto.spec.estimate_keys import ESTIMATE
 from stretto.spec.fields import LONG_FORM
 from stretto.spec.published import contract_schema, workflow_schema
@@ -20,7 +20,7 @@ from stretto.spec.workflow_keys import BUDGET, WORKFLOW
 from stretto.types.errors import SpecError
 
 WORKFLOW_RECORDS: list[Record[Any]] = [STEP, REPEAT, RESILIENCE, RETRY, FALLBACK, ESTIMATE, BUDGET, CONTRACT]
-CONTRACT_RECORDS: list[Record[Any]] = [SLA, ON_BREACH, DOMAIN_RECORD, LONG_FORM]
+CONTRACT_RECORDS: list[Record[Any]] = [SLA, ON_BREACH, DOMAIN_RECORD, RULE, LONG_FORM]
 
 
 @pytest.mark.parametrize("schema", [workflow_schema(), contract_schema()])

@@ -58,6 +58,8 @@ class ValueType(msgspec.Struct, frozen=True, kw_only=True):
     """The only strings allowed; empty when all are."""
     constraints: frozenset[Constraint] = frozenset()
     """What the schema demands beside all this: lengths, ranges, patterns."""
+    domains: frozenset[str] = frozenset()
+    """Semantic domains that its values come from; empty where the contract does not say."""
 
     def or_null(self) -> "ValueType":
         """The same with null, and without the constraints that null may break."""
@@ -122,8 +124,9 @@ def _field(container: ValueType, name: str) -> ValueType | Missing:
 
 def join(one: ValueType, other: ValueType) -> ValueType:
     """The least type that holds the values of both. Objects keep every field that either has."""
+    domains = one.domains | other.domains
     if Kind.DYN in (one.kind, other.kind):
-        return DYN
+        return replace(DYN, domains=domains) if domains else DYN
     if one.kind is Kind.NULL:
         return other.or_null()
     if other.kind is Kind.NULL:
@@ -133,12 +136,14 @@ def join(one: ValueType, other: ValueType) -> ValueType:
     if one.kind is not other.kind:
         if {one.kind, other.kind} <= NUMERIC:
             return ValueType(kind=Kind.FLOAT, nullable=nullable, constraints=constraints)
-        return DYN
+        return replace(DYN, domains=domains) if domains else DYN
     if one.kind is Kind.OBJECT:
         return replace(_join_objects(one, other), nullable=nullable, constraints=constraints)
     item = join(one.item or DYN, other.item or DYN) if one.kind is Kind.ARRAY else None
     values = tuple(dict.fromkeys(one.values + other.values)) if one.values and other.values else ()
-    return ValueType(kind=one.kind, nullable=nullable, item=item, values=values, constraints=constraints)
+    return ValueType(
+        kind=one.kind, nullable=nullable, item=item, values=values, constraints=constraints, domains=domains
+    )
 
 
 def _join_objects(one: ValueType, other: ValueType) -> ValueType:

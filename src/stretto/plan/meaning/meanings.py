@@ -1,0 +1,180 @@
+"""The domains of one workflow while it is compiled: which hold where, and every mapping compared with them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from stretto.plan.codes import PlanCode
+from stretto.plan.fields import Read, Reader
+from stretto.plan.finding import Finder
+from stretto.plan.meaning.compare import Comparison, Target, check_output
+from stretto.plan.meaning.crossing import Crossing, Held, Side, exact_of
+from stretto.plan.meaning.domain import Domain, compile_domain
+from stretto.plan.meaning.marks import held, renamed
+from stretto.plan.meaning.places import Place, Places, Sides
+from stretto.plan.model import Frame, Plan
+from stretto.plan.valuetype import DYN, Kind, Missing, ValueType, at
+from stretto.spec.contract_model import ContractSpec, DomainSpec
+from stretto.spec.model import StepSpec
+from stretto.spec.source import Located
+from stretto.types.json import Json, JsonObject
+from stretto.types.meaning import AlignerComponent, MeaningMode
+
+FindAligner: TypeAlias = Callable[[DomainSpec], AlignerComponent | None]
+"""Finds the aligner that a domain names; None after reporting why there is none."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Meanings:
+    """Domains, places and comparisons. Of a workflow whose contract has no domain: nothing, and nothing is asked."""
+
+    reader: Reader
+    domains: dict[str, Domain] = field(default_factory=dict)
+    aligners: list[tuple[Located[str], AlignerComponent]] = field(default_factory=list)
+    """Each with the place where its file is named."""
+    places: Places | None = None
+    held: list[Held] = field(default_factory=list)
+    compared: int = 0
+    """Mappings of values into a domain, whatever came of it."""
+
+    # types
+
+    def of_output(self, step: StepSpec, kind: ValueType) -> ValueType:
+        """The type of what a step gives, once it has crossed."""
+        places = self.places.of(step).gives if self.places is not None else ()
+        return _held_at(kind, places)
+
+    def of_input(self, kind: ValueType) -> ValueType:
+        """The type of the workflow's input."""
+        places = self.places.own.given if self.places is not None else ()
+        if places and kind.kind is Kind.DYN:
+            kind = ValueType(kind=Kind.OBJECT, rest=DYN)
+        return _held_at(kind, places)
+
+    def of_sub(self, plan: Plan) -> ValueType:
+        """The type of a sub-workflow's output, its domains those of this contract that have the same values."""
+        kind = plan.output_type
+        return renamed(kind, lambda name: self._is_same(name, plan)) if plan.domains else kind
+
+    def _is_same(self, name: str, plan: Plan) -> bool:
+        own = self.domains.get(name)
+        return own is not None and set(own.values) == set(plan.domains[name].values)
+
+    # crossings
+
+    def into(self, step: StepSpec, plan: Plan | None = None) -> Comparison | None:
+        """What compares a step's mapping, that of a sub-workflow with the domains of its own contract too."""
+        targets = [self._target(place) for place in self._sides(step).given]
+        for crossing in () if plan is None else plan.crossings_in:
+            name = f"{step.name.value}.{'.'.join(crossing.path)}"
+            told = f"by the contract of '{plan.name}'" if plan is not None else ""
+            known = {} if plan is None else plan.domains
+            targets.append(Target(at=name, path=crossing.path, domain=crossing.domain, known=known, declared=told))
+        return self._comparison(targets)
+
+    def into_output(self) -> Comparison | None:
+        """What compares the mapping of the workflow's output."""
+        return self._comparison([] if self.places is None else [self._target(each) for each in self.places.own.gives])
+
+    def settle(self, comparison: Comparison | None, side: Side = Side.GIVEN) -> tuple[Crossing, ...]:
+        """What is left of a comparison for the run."""
+        if comparison is None:
+            return ()
+        self.compared += comparison.compared
+        return self._holding(comparison.found, side)
+
+    def out_of(self, step: StepSpec) -> tuple[Crossing, ...]:
+        """The crossings of what a component answers: it says nothing of other domains."""
+        return self._holding([_own(place) for place in self._sides(step).gives], Side.GIVES)
+
+    def out_of_sub(self, step: StepSpec, plan: Plan) -> tuple[Crossing, ...]:
+        """The crossings of what a sub-workflow gives, whose own contract may say which domain that is from."""
+        places = self._sides(step).gives
+        comparison = self._comparison([self._target(place) for place in places])
+        for name in dict.fromkeys(place.path[0] for place in places):
+            kind = at(self.of_sub(plan), name)
+            if comparison is not None and not isinstance(kind, Missing):
+                span = step.name.span if step.workflow is None else step.workflow.span
+                source = f"steps.{step.name.value}.{name}"
+                comparison.crossed(name, Read(get=_nothing, type=kind, slots=frozenset({0}), span=span, path=source))
+        return self.settle(comparison, Side.GIVES)
+
+    def of_own_input(self) -> tuple[Crossing, ...]:
+        """The crossings of the workflow's input."""
+        places = () if self.places is None else self.places.own.given
+        return self._holding([_own(place) for place in places], Side.GIVEN)
+
+    def check_stand_in(self, step: StepSpec, output: Located[JsonObject]) -> None:
+        """Hold a fixed output that stands for a step's to its domains."""
+        check_output(output, tuple(self._target(place) for place in self._sides(step).gives), self.reader)
+
+    def check_held(self, contract: ContractSpec) -> None:
+        """Report domains of which nothing is ever held: a check that finds nothing to check fails."""
+        if self.domains and not self.held and not self.reader.report:
+            first = contract.semantics[0].name
+            self.reader.report.add(
+                first.span.problem(
+                    PlanCode.MEANING,
+                    "no value ever crosses into a domain of this contract, so nothing would be checked",
+                    expected="`at` with fields that a step gives, or that its mapping feeds",
+                )
+            )
+
+    def _holding(self, crossings: Sequence[Crossing], side: Side) -> tuple[Crossing, ...]:
+        self.held += [Held(at=each.at, domain=each.domain, side=side) for each in crossings]
+        return tuple(crossings)
+
+    def _sides(self, step: StepSpec) -> Sides:
+        return Sides() if self.places is None else self.places.of(step)
+
+    def _comparison(self, targets: Sequence[Target]) -> Comparison | None:
+        if not targets:
+            return None
+        return Comparison(reader=self.reader, targets=tuple(targets), domains=self.domains)
+
+    def _target(self, place: Place) -> Target:
+        mark = place.at.span.mark
+        return Target(
+            at=place.at.value,
+            path=place.path,
+            domain=place.domain,
+            known=self.domains,
+            declared=f"{mark.file}:{mark.line}",
+        )
+
+
+def compile_meanings(
+    contract: ContractSpec | None, steps: Sequence[StepSpec], finder: Finder, reader: Reader, find_aligner: FindAligner
+) -> Meanings:
+    """Compile a contract's domains, and find the places where they hold. One that is off holds nowhere."""
+    meanings = Meanings(reader=reader)
+    if contract is None or not contract.semantics:
+        return meanings
+    meanings.places = Places(steps, finder, reader.report)
+    for spec in contract.semantics:
+        if (spec.mode or contract.semantics_mode) is MeaningMode.OFF:
+            continue
+        aligner = None if spec.aligner is None else find_aligner(spec)
+        domain = compile_domain(spec, contract.semantics_mode, aligner)
+        meanings.domains[domain.name] = domain
+        if spec.aligner is not None and aligner is not None:
+            meanings.aligners.append((spec.aligner, aligner))
+        for place in spec.at:
+            meanings.places.find(place, domain)
+    return meanings
+
+
+def _own(place: Place) -> Crossing:
+    domain = place.domain
+    exact = exact_of(domain, frozenset({domain.name}))
+    return Crossing(at=place.at.value, path=place.path, domain=domain, exact=exact)
+
+
+def _held_at(kind: ValueType, places: Sequence[Place]) -> ValueType:
+    for place in places:
+        kind = held(kind, place.path, place.domain)
+    return kind
+
+
+def _nothing(_frame: Frame) -> Json:
+    return None
