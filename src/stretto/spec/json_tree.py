@@ -10,7 +10,7 @@ from stretto.spec.nodes import Node, ScalarNode, quote
 from stretto.spec.report import Report
 from stretto.spec.scalars import integer, real, report_not_finite, text_scalar
 from stretto.spec.source import Source, Span
-from stretto.spec.tree import TreeBuilder
+from stretto.spec.tree import MAX_NODES, TreeBuilder
 from stretto.types.errors import Problem
 
 _TOKEN: Final = re.compile(
@@ -30,9 +30,12 @@ _WORD: Final = re.compile(r"[\w.+-]+")
 _TEXT_SO_FAR: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 
 
-def json_tree(source: Source, report: Report) -> Node | None:
-    """The tree of a JSON text; None when there is nothing in it. Raises SpecError when it is not JSON."""
-    return _JsonReader(source, report).read()
+def json_tree(source: Source, report: Report, most: int = MAX_NODES) -> Node | None:
+    """The tree of a JSON text of at most so many values; None when there is nothing in it.
+
+    Raises SpecError when it is not JSON.
+    """
+    return _JsonReader(source, report, most).read()
 
 
 class _JsonReader:
@@ -42,10 +45,10 @@ class _JsonReader:
     or the end of an object), ``colon``, ``next`` (a comma or the end) or ``end``.
     """
 
-    def __init__(self, source: Source, report: Report) -> None:
+    def __init__(self, source: Source, report: Report, most: int) -> None:
         self._source = source
         self._report = report
-        self._builder = TreeBuilder(source, report)
+        self._builder = TreeBuilder(source, report, most)
         self._open: list[tuple[str, int]] = []
         self._expects = "value"
 

@@ -29,6 +29,11 @@ class Report:
             self._keys.add(place)
         self._found[problem] = None
 
+    def into(self, other: "Report") -> None:
+        """Tell another report what was kept here."""
+        for problem in self._found:
+            other.add(problem)
+
     def fail(self, problem: Problem) -> NoReturn:
         """Raise SpecError with this problem, after which nothing more can be read, and all that were kept before."""
         self.add(problem)

@@ -43,9 +43,11 @@ class _Anchored(msgspec.Struct):
 class TreeBuilder:
     """Takes the tokens of one file in order. Bounds raise SpecError at once; everything else goes to the report."""
 
-    def __init__(self, source: Source, report: Report) -> None:
+    def __init__(self, source: Source, report: Report, most: int = MAX_NODES) -> None:
         self._source = source
         self._report = report
+        self._most = most
+        """Values that the file may hold."""
         self._open: list[_Open] = []
         self._anchors: dict[str, _Anchored] = {}
         self._nodes = 0
@@ -158,11 +160,11 @@ class TreeBuilder:
 
     def _count(self, nodes: int, start: int) -> None:
         self._nodes += nodes
-        if self._nodes > MAX_NODES:
+        if self._nodes > self._most:
             problem = self.span(start, start + 1).problem(
                 SpecCode.TOO_MANY_VALUES,
-                f"up to here the file holds more than {MAX_NODES:,} values, aliases counted as what they repeat",
-                expected=f"at most {MAX_NODES:,} values",
+                f"up to here the file holds more than {self._most:,} values, aliases counted as what they repeat",
+                expected=f"at most {self._most:,} values",
                 suggestion="split the workflow into sub-workflows; put large data into a file that a component reads",
             )
             self._report.fail(problem)

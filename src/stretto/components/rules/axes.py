@@ -1,0 +1,74 @@
+"""From the columns of a table to the axes of its coverage: one for each field, with its values parted."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from stretto.components.rules.cells import constants_of
+from stretto.components.rules.coverage import Axis
+from stretto.components.rules.facts import NOTHING_KNOWN, FieldFacts, constants_in, field_facts, is_path, possible
+from stretto.components.rules.model import Table
+from stretto.components.rules.oracle import fits
+from stretto.components.rules.values import Part, parts_of
+from stretto.types.json import Schema
+
+
+class FieldAxis(msgspec.Struct, frozen=True, kw_only=True):
+    """One field of a table, as its cells see it."""
+
+    field: str
+    columns: tuple[int, ...]
+    """Input columns that test it."""
+    parts: tuple[Part, ...]
+    facts: FieldFacts
+    fitting: Mapping[str, frozenset[int]]
+    """For each cell that could be analysed, the parts that fit it."""
+    axis: Axis
+    is_alone: bool
+    """Its values do not hang on those of another axis: it is a plain path, and no axis looks into it."""
+
+
+def axes_of(table: Table, coming: Schema) -> list[FieldAxis]:
+    """The axes of a table that this comes into; columns without a field cannot be analysed, and are one axis each."""
+    by_field: dict[str, list[int]] = {}
+    for index, column in enumerate(table.inputs):
+        by_field.setdefault(column.field or f"column {column.name}", []).append(index)
+    return [_axis(table, field, columns, coming, [*by_field]) for field, columns in by_field.items()]
+
+
+def _axis(table: Table, field: str, columns: list[int], coming: Schema, fields: Sequence[str]) -> FieldAxis:
+    has_field = bool(table.inputs[columns[0]].field)
+    facts = field_facts(coming, field) if is_path(field) and table.reads_input else NOTHING_KNOWN
+    cells = {row.inputs[column].value for row in table.rows for column in columns} - {""}
+    constants = {cell: constants_of(cell) if has_field else None for cell in cells}
+    texts, numbers = constants_in(facts.schema)
+    for found in constants.values():
+        texts |= set() if found is None else found.texts
+        numbers |= set() if found is None else found.numbers
+    parts = parts_of(texts, numbers)
+    known = sorted(cell for cell, found in constants.items() if found is not None)
+    answers = fits(known, parts)
+    fitting = {
+        cell: frozenset(part for part, fit in enumerate(answers) if index in fit) for index, cell in enumerate(known)
+    }
+    everything, nothing = frozenset(range(len(parts))), frozenset[int]()
+    rows = [[row.inputs[column].value for column in columns] for row in table.rows]
+    may = {"": everything, **dict.fromkeys(cells, everything), **fitting}
+    must = {"": everything, **dict.fromkeys(cells, nothing), **fitting}
+    return FieldAxis(
+        field=field,
+        columns=tuple(columns),
+        parts=parts,
+        facts=facts,
+        fitting=fitting,
+        axis=Axis(
+            possible=possible(parts, facts),
+            may=tuple(frozenset.intersection(*(may[cell] for cell in row)) for row in rows),
+            must=tuple(frozenset.intersection(*(must[cell] for cell in row)) for row in rows),
+        ),
+        is_alone=is_path(field) and not any(_looks_into(field, other) for other in fields),
+    )
+
+
+def _looks_into(field: str, other: str) -> bool:
+    return other != field and (other.startswith(f"{field}.") or field.startswith(f"{other}."))
