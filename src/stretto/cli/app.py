@@ -21,6 +21,7 @@ VERBS: Final = {
     "replay": "stretto.cli.replay",
     "chaos": "stretto.cli.chaos",
     "demo": "stretto.cli.demo",
+    "fallback": "stretto.cli.fallback",
     "schema": "stretto.cli.schema",
     "doctor": "stretto.cli.doctor",
 }

@@ -11,6 +11,7 @@ from stretto.components.option_shapes import Make
 from stretto.components.policy_declaration import POLICY
 from stretto.components.python.declaration import PYTHON
 from stretto.components.reward_declaration import REWARD
+from stretto.components.rules.declaration import RULES
 from stretto.spec.codes import SpecCode
 from stretto.spec.model import ComponentDecl, ComponentKind
 from stretto.spec.records import Record
@@ -25,6 +26,7 @@ KINDS: Final[Mapping[ComponentKind, Record[Make]]] = {
     ComponentKind.POLICY: POLICY,
     ComponentKind.PYTHON: PYTHON,
     ComponentKind.REWARD: REWARD,
+    ComponentKind.RULES: RULES,
 }
 """For each kind the options that it takes: a table that reads them, suggests, and publishes their schema."""
 

@@ -45,6 +45,7 @@ class ComponentKind(StrEnum):
     MEMORY = "memory"
     POLICY = "policy"
     REWARD = "reward"
+    RULES = "rules"
 
 
 class LiteralSpec(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ import orjson
 import zen
 
 from stretto.components.rules.files import RuleFiles, documents_of
-from stretto.components.rules.model import Model, ModelNode
+from stretto.components.rules.model import Model, ModelNode, NodeKind
 from stretto.components.rules.oracle import first_line, said_by_engine
 from stretto.types.errors import Code, ComponentError
 from stretto.types.ids import Digest
@@ -23,7 +23,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision:
-    """Evaluates rules. One evaluation is synchronous and takes tens of microseconds, with a trace up to a millisecond."""
+    """Evaluates rules. One evaluation is synchronous and takes 10 to 200 µs, with a trace five times that."""
 
     def __init__(self, files: RuleFiles) -> None:
         self.digest: Digest = files.digest()
@@ -44,8 +44,8 @@ class Decision:
         output = response["result"]
         if not isinstance(output, dict):
             raise ComponentError(
-                f"the rules of {self._files.main} answer a {type(output).__name__}, not an object: a table of hit policy "
-                "collect answers a list; give it an `outputPath`, or an expression node after it",
+                f"the rules of {self._files.main} answer a {type(output).__name__}, not an object: a table of hit "
+                "policy collect answers a list; give it an `outputPath`, or an expression node after it",
                 Code.FAILED_PRECONDITION,
             )
         return Answer(output=output, rows=tuple(self._rows(response.get("trace") or {}, self._files.model)))
@@ -54,16 +54,15 @@ class Decision:
         said = said_by_engine(error)
         node = self._named(said.get("nodeId"))
         where = f" at the node '{node.name}'" if node is not None else ""
-        refused = said.get("type") == "Validation" or isinstance(said.get("source"), dict)
-        reason = first_line(error)
-        text = f"the rules of {self._files.main} cannot answer{where}: {reason}"
-        return ComponentError(text, Code.INVALID_ARGUMENT if refused else Code.FAILED_PRECONDITION)
+        is_refused = node is not None and node.kind is NodeKind.INPUT
+        text = f"the rules of {self._files.main} cannot answer{where}: {first_line(error)}"
+        return ComponentError(text, Code.INVALID_ARGUMENT if is_refused else Code.FAILED_PRECONDITION)
 
     def _named(self, id_: Json) -> ModelNode | None:
         return self._files.model.nodes.get(id_) if isinstance(id_, str) else None
 
     def _rows(self, trace: Mapping[str, Json], model: Model) -> Iterator[JsonObject]:
-        """The rows that answered, from the engine's trace: one entry for each node, in a decision node a trace again."""
+        """The rows that answered, from the engine's trace: an entry for each node, in a decision node a trace again."""
         asked = [entry for entry in trace.values() if isinstance(entry, dict)]
         for entry in sorted(asked, key=_order):
             node = model.nodes.get(str(entry.get("id")))
@@ -88,11 +87,8 @@ def _flat(data: Json) -> Iterator[int]:
             yield from _flat(item)
     elif isinstance(data, dict):
         index = data.get("index")
-        inner = data.get("traceData")
         if isinstance(index, int):
             yield index
-        elif inner is not None:
-            yield from _flat(inner)
 
 
 def _row(node: ModelNode, index: int) -> JsonObject:

@@ -29,6 +29,15 @@ class RuleFiles(msgspec.Struct, frozen=True, kw_only=True):
     def model(self) -> Model:
         return self.models[self.main]
 
+    def declared_input(self) -> JsonObject | None:
+        """The schema that the input node declares; None when it declares none."""
+        return self.model.of_kind(NodeKind.INPUT)[0].schema
+
+    def declared_output(self) -> JsonObject | None:
+        """The schema that the output node declares; None when there are several, or none declared."""
+        ends = self.model.of_kind(NodeKind.OUTPUT)
+        return ends[0].schema if len(ends) == 1 else None
+
     def digest(self) -> Digest:
         """Of what they decide, however they are laid out in the editor and formatted in their files."""
         canonical = {key: _decides(model.document) for key, model in self.models.items()}

@@ -1,0 +1,82 @@
+"""Asks rules that run in a process of their own, within a time limit; says why when they do not answer."""
+
+import asyncio
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+
+import aiohttp
+import msgspec
+import orjson
+
+from stretto.types.ids import Digest
+from stretto.types.json import JsonObject
+
+DECIDE: Final = "/v1/decide"
+"""What is posted to, below the served rules' address."""
+
+MAX_ANSWER_BYTES: Final = 1 << 20
+
+PAUSE_S: Final = 5.0
+"""After a failure the served rules are not asked for so long: a server that hangs must not cost every run its limit."""
+
+
+class ServedAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the served rules answered."""
+
+    output: JsonObject
+    digest: Digest
+    """Of the rules that the server has."""
+    rows: tuple[JsonObject, ...] = ()
+
+
+_ANSWER: Final = msgspec.json.Decoder(ServedAnswer)
+
+
+class ServedRules:
+    """A client of one server, in one event loop."""
+
+    def __init__(self, url: str, limit_s: float) -> None:
+        self._url = url.rstrip("/") + DECIDE
+        self._limit_s = limit_s
+        self.loop = asyncio.get_running_loop()
+        self._not_before = 0.0
+        self._session = aiohttp.ClientSession(
+            cookie_jar=aiohttp.DummyCookieJar(), timeout=aiohttp.ClientTimeout(total=None)
+        )
+
+    async def ask(self, given: JsonObject, headers: Mapping[str, str]) -> ServedAnswer | str:
+        """The answer, or in words why there is none. Only cancellation is raised."""
+        now = self.loop.time()
+        if now < self._not_before:
+            return f"not asked: it failed less than {PAUSE_S:g} s ago"
+        try:
+            async with asyncio.timeout(self._limit_s):
+                answer = await self._post(given, headers)
+        except TimeoutError:
+            answer = f"no answer within {self._limit_s * 1000:g} ms"
+        except aiohttp.ClientError as error:
+            answer = f"unreachable: {error}"
+        if isinstance(answer, str):
+            self._not_before = self.loop.time() + PAUSE_S
+        return answer
+
+    async def close(self) -> None:
+        """Drop the connections."""
+        await self._session.close()
+
+    async def _post(self, given: JsonObject, headers: Mapping[str, str]) -> ServedAnswer | str:
+        body = orjson.dumps({"input": given})
+        sent = {"Content-Type": "application/json", **headers}
+        async with self._session.post(self._url, data=body, headers=sent, allow_redirects=False) as response:
+            content = await response.content.read(MAX_ANSWER_BYTES + 1)
+            while not response.content.at_eof() and len(content) <= MAX_ANSWER_BYTES:
+                content += await response.content.read(MAX_ANSWER_BYTES + 1)
+        if response.status != HTTPStatus.OK:
+            return f"it answered with status {response.status}"
+        if len(content) > MAX_ANSWER_BYTES:
+            return f"its answer is larger than {MAX_ANSWER_BYTES >> 20} MiB"
+        try:
+            return _ANSWER.decode(content)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return f"its answer cannot be read: {error}"

@@ -1,0 +1,1 @@
+"""What other programs reach over HTTP. Needs the extra ``serve``."""

@@ -1,0 +1,67 @@
+"""Runs an application until SIGTERM or Ctrl-C; requests in progress are answered first."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import uvicorn
+from fastapi import FastAPI
+
+from stretto.types.errors import UsageError
+
+GRACE_S: Final = 10
+"""For requests in progress after a signal; orchestrators kill after thirty seconds as a rule."""
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 takes a free one. Raises UsageError when the place cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise UsageError(f"cannot listen at {host}:{port}: {error}; name another --host or --port") from error
+    return listening
+
+
+def address_of(listening: socket.socket) -> str:
+    """The address as a client writes it."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(app: FastAPI, listening: socket.socket, when_ready: Callable[[], None]) -> None:
+    """Answer until told to stop; `when_ready` is called once requests are taken."""
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=GRACE_S, server_header=False
+    )
+    asyncio.run(_Server(config, when_ready).serve(sockets=[listening]))
+
+
+class _Server(uvicorn.Server):
+    """Ends by itself after a signal: uvicorn's own would raise the signal again, and a stop be told as a failure."""
+
+    def __init__(self, config: uvicorn.Config, when_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._when_ready = when_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._when_ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {each: signal.signal(each, self.handle_exit) for each in _SIGNALS}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)

@@ -1,0 +1,66 @@
+"""`stretto fallback`: rules checked and served from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Cli
+from tests.unit.components.rules.building import fields, single, table, write
+
+RISK = fields(risk={"enum": ["low", "high"]})
+
+
+@pytest.fixture
+def rules(folder: Path) -> Path:
+    rows = [{"risk": '"low"', "product": '"bond"'}, {"product": '"fund"'}]
+    return write(folder, single(table(rows, ["risk"], ["product"]), RISK))
+
+
+def test_check_tells_of_each_table_whether_it_answers_everything(rules: Path, cli: Cli) -> None:
+    told = cli("fallback", "check", "rules.json")
+    assert told.code == 0
+    assert "Table  2 rows by 1 column, answers every input" in told.out
+    assert told.out.endswith("ok: 1 table, 1 file\n")
+
+
+def test_check_tells_the_same_as_json(rules: Path, cli: Cli) -> None:
+    document = cli("fallback", "check", "rules.json", "--json").document
+    (told,) = document["tables"]
+    assert told == {"name": "Table", "rows": 2, "columns": 1, "exact": True, "always_answers": True}
+    assert document["notes"] == []
+
+
+def test_check_tells_notes_with_their_places(folder: Path, cli: Cli) -> None:
+    write(folder, single(table([{"a": "len($) > 1", "o": "1"}, {"o": "2"}])))
+    told = cli("fallback", "check", "rules.json")
+    assert told.code == 0
+    assert "rules.json:31:12: the table 'Table' is not fully analysed" in told.out
+    assert "not fully analysed" in cli("fallback", "check", "rules.json", "--json").document["notes"][0]["text"]
+
+
+def test_check_fails_on_a_gap_and_shows_where(folder: Path, cli: Cli) -> None:
+    write(folder, single(table([{"risk": '"low"', "product": '"bond"'}], ["risk"], ["product"]), RISK))
+    told = cli("fallback", "check", "rules.json")
+    assert (told.code, told.out) == (1, "")
+    assert "no row of the table 'Table' answers `risk` is \"high\"" in told.err
+    problems = json.loads(cli("fallback", "check", "rules.json", "--json").out)["error"]["problems"]
+    assert [problem["code"] for problem in problems] == ["rules.gap"]
+
+
+def test_a_file_that_is_not_there_is_wrong_usage(cli: Cli) -> None:
+    assert cli("fallback", "check", "ruels.json").code == 2
+    assert cli("fallback", "serve", "ruels.json").code == 2
+
+
+def test_serve_refuses_a_place_that_cannot_be_had(rules: Path, cli: Cli) -> None:
+    told = cli("fallback", "serve", "rules.json", "--host", "192.0.2.1")
+    assert told.code == 2
+    assert "cannot listen at 192.0.2.1:8321" in told.err
+
+
+def test_serve_names_the_extra_that_it_needs(rules: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stretto.cli.fallback.serve.find_spec", lambda _: None)
+    told = cli("fallback", "serve", "rules.json")
+    assert told.code == 2
+    assert "stretto[serve]" in told.err
