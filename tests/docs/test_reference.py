@@ -16,6 +16,7 @@ from stretto.components.memory import RecencyMemory
 from stretto.components.openai import OpenAiModel
 from stretto.components.openai.declaration import PRICES
 from stretto.components.policy_options import PolicyOptions
+from stretto.components.rules.codes import RuleCode
 from stretto.engine.failure import NOTHING_HAPPENED
 from stretto.plan.codes import PlanCode
 from stretto.plan.expr.functions import FUNCTIONS, MACROS
@@ -126,6 +127,7 @@ def test_keys_and_kinds_of_later_versions_are_told() -> None:
     [
         ("Problems in a file", SpecCode),
         ("Problems in a component", ComponentCode),
+        ("Problems in rules", RuleCode),
         ("Problems in a workflow's data flow", PlanCode),
         ("Problems in an expression", ExprCode),
     ],

@@ -64,3 +64,60 @@ def test_serve_names_the_extra_that_it_needs(rules: Path, cli: Cli, monkeypatch:
     told = cli("fallback", "serve", "rules.json")
     assert told.code == 2
     assert "stretto[serve]" in told.err
+
+
+EXPECTATIONS = """
+- {name: a_product_always, holds: "answer.product != ''"}
+- {name: nothing_risky_for_low, when: "input.risk == 'low'", holds: "answer.product == 'bond'"}
+"""
+
+
+def test_answers_as_expected_are_well_for_an_input_of_each_row(rules: Path, cli: Cli) -> None:
+    Path("expectations.yaml").write_text(EXPECTATIONS)
+    told = cli("fallback", "test", "rules.json", "--expectations", "expectations.yaml")
+    assert (told.code, told.out) == (0, "ok: 2 inputs, 2 expectations\n")
+
+
+def test_an_answer_that_is_not_as_expected_is_told_with_its_row(rules: Path, cli: Cli) -> None:
+    Path("expectations.yaml").write_text("- {name: bonds_only, holds: \"answer.product == 'bond'\"}")
+    Path("inputs.jsonl").write_text('{"risk": "low"}\n\n{"risk": "high"}\n')
+    told = cli("fallback", "test", "rules.json", "--expectations", "expectations.yaml", "--inputs", "inputs.jsonl")
+    assert told.code == 1
+    assert 'bonds_only: {"risk":"high"} was answered {"product":"fund"} by row 2 of Table' in told.out
+    (broken,) = cli(
+        *("fallback", "test", "rules.json", "--expectations", "expectations.yaml", "--inputs", "inputs.jsonl", "--json")
+    ).document["broken"]
+    assert broken["input"] == {"risk": "high"}
+    assert broken["rows"] == [{"table": "Table", "row": 2, "id": "r2"}]
+
+
+def test_an_expectation_that_applies_to_nothing_fails(rules: Path, cli: Cli) -> None:
+    Path("expectations.yaml").write_text(EXPECTATIONS)
+    Path("inputs.jsonl").write_text('{"risk": "high"}')
+    told = cli("fallback", "test", "rules.json", "--expectations", "expectations.yaml", "--inputs", "inputs.jsonl")
+    assert told.code == 1
+    assert "nothing_risky_for_low: applied to no answer" in told.out
+
+
+def test_an_input_that_the_rules_refuse_fails(rules: Path, cli: Cli) -> None:
+    Path("expectations.yaml").write_text(EXPECTATIONS)
+    Path("inputs.jsonl").write_text('{"risk": "low"}\n{"risk": "medium"}')
+    told = cli("fallback", "test", "rules.json", "--expectations", "expectations.yaml", "--inputs", "inputs.jsonl")
+    assert told.code == 1
+    assert "cannot answer at the node" in told.out
+
+
+@pytest.mark.parametrize("line", ["{", "[]"])
+def test_inputs_that_are_no_objects_are_wrong_usage(rules: Path, cli: Cli, line: str) -> None:
+    Path("expectations.yaml").write_text(EXPECTATIONS)
+    Path("inputs.jsonl").write_text(line)
+    told = cli("fallback", "test", "rules.json", "--expectations", "expectations.yaml", "--inputs", "inputs.jsonl")
+    assert told.code == 2
+    assert "line 1 is no JSON" in told.err
+
+
+def test_expectations_about_fields_that_the_rules_do_not_have_are_told(rules: Path, cli: Cli) -> None:
+    Path("expectations.yaml").write_text('- {name: one, when: "input.rsik == \'low\'", holds: "answer.x == 1"}')
+    told = cli("fallback", "test", "rules.json", "--expectations", "expectations.yaml")
+    assert told.code == 2
+    assert "rsik" in told.err

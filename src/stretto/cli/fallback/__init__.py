@@ -1,4 +1,4 @@
-"""`stretto fallback`: rules that answer when nothing else does, checked and served apart."""
+"""`stretto fallback`: rules that answer when nothing else does, checked, tested and served apart."""
 
 import typer
 
@@ -10,6 +10,7 @@ class FallbackVerbs(LazyGroup):
 
     modules = {  # noqa: RUF012  # declared ClassVar by the base
         "check": "stretto.cli.fallback.check",
+        "test": "stretto.cli.fallback.test",
         "serve": "stretto.cli.fallback.serve",
     }
 
@@ -19,4 +20,4 @@ app = typer.Typer(cls=FallbackVerbs, add_completion=False, no_args_is_help=True)
 
 @app.callback()
 def fallback() -> None:
-    """Check and serve the rules of a business fallback."""
+    """Check, test and serve the rules of a business fallback."""

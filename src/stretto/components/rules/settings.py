@@ -15,8 +15,6 @@ from stretto.types.json import JsonObject
 DEFAULT_SERVED_TIMEOUT: Final = timedelta(milliseconds=250)
 """For the whole exchange with a served copy: it takes 2 ms, and the copy in this process is at hand."""
 
-EXTRA: Final = "rules"
-
 
 class RuleSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything declared about rules but their file."""
@@ -53,4 +51,4 @@ class RuleSettings(msgspec.Struct, frozen=True, kw_only=True):
 def need_engine(what: str) -> None:
     """Raise MissingExtraError unless the engine of rules is installed."""
     if find_spec("zen") is None:
-        raise MissingExtraError(what, EXTRA)
+        raise MissingExtraError(what, "rules")

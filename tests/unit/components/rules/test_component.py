@@ -61,7 +61,8 @@ async def test_rows_of_rules_inside_rules_are_told_in_their_order(tmp_path: Path
         node("t", "decisionTableNode", table([{"p": "2"}], (), ("p",)), "Last"),
     )
     response = await RuleComponent("rules", file=write(tmp_path, nodes))(make_request(a=1))
-    assert [(row["table"], row["row"]) for row in response.evidence["rows"]] == [("Table", 1), ("Last", 1)]
+    rows: Any = response.evidence["rows"]
+    assert [(row["table"], row["row"]) for row in rows] == [("Table", 1), ("Last", 1)]
 
 
 def test_the_card_takes_its_schemas_from_the_nodes(tmp_path: Path) -> None:
