@@ -17,6 +17,8 @@ from stretto.plan.sla.verdict import targets_of, working_s
 
 NOTHING: Final = "the contract promises nothing, so nothing was composed"
 
+LONGEST: Final = "max_latency_ms"
+
 _LEGEND: Final = "Of one call of each step: what is promised, and what would still do with all others as promised."
 
 
@@ -67,14 +69,19 @@ def sla_document(plan: Plan) -> SlaDocument:
     whole = compose(plan)
     held = dict(_held(whole))
     work_s = working_s(plan.budget)
-    checked = [name for name, each in held.items() if each.promised is not None and not each.unknown]
+    targets = targets_of(whole, plan.budget)
+    is_cut = whole.promise.max_s is not None and targets.worst_s is None  # by the deadline
+    checked = [
+        name
+        for name, each in held.items()
+        if each.promised is not None and (not each.unknown or (is_cut and name == LONGEST))
+    ]
     if work_s is not None and whole.composed.p95_s.is_whole:
         checked.append("deadline")
     if plan.promises.get(WORKFLOW) is None and work_s is None:
         why_not = "nothing is promised of the workflow, and it has no deadline"
     else:
         why_not = "" if checked else "too little is promised of its steps"
-    targets = targets_of(whole, plan.budget)
     return SlaDocument(
         checked=tuple(checked),
         why_not=why_not,
@@ -99,7 +106,7 @@ def sla_lines(plan: Plan, width: int) -> RenderableType:
 def _held(whole: Part) -> Iterator[tuple[str, HeldFigure]]:
     promise, composed = whole.promise, whole.composed
     yield "p95_latency_ms", _figure(_ms(promise.p95_s), composed.p95_s, 1000)
-    yield "max_latency_ms", _figure(_ms(promise.max_s), composed.worst_s, 1000)
+    yield LONGEST, _figure(_ms(promise.max_s), composed.worst_s, 1000)
     yield "min_success_rate", _figure(promise.min_success, composed.success, 1)
     yield "max_fallback_rate", _figure(promise.max_fallback, composed.fallback, 1)
 
@@ -133,7 +140,7 @@ def _workflow_cells(document: SlaDocument) -> list[Text]:
     held = document.workflow
     return [
         one_piece(_told("p95", held["p95_latency_ms"], is_time=True)),
-        one_piece(_told("at worst", held["max_latency_ms"], is_time=True)),
+        one_piece(_told("at worst", held[LONGEST], is_time=True)),
         one_piece(_told("success", held["min_success_rate"], is_time=False)),
     ]
 

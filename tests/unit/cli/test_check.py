@@ -1,6 +1,7 @@
 """`stretto check`: what it says of a good file and of a bad one."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,3 +157,48 @@ def test_a_null_that_would_fail_is_said_unless_a_condition_asked_about_it(
     assert told.code == 0, told.err
     assert ("may be null, and then fails" in told.out) is (is_said is True)
     assert ("may be null, and then fails" in more.out) is (is_said is not None)
+
+
+SLA = """  sla:
+    workflow: {p95_latency: 1s, max_latency: 3s, min_success_rate: 0.9}
+    planner: {p95_latency: 200ms, min_success_rate: 0.99}
+    book: {max_latency: 700ms, min_success_rate: 0.99}
+    margin: {p95_latency: 50ms, min_success_rate: 1}
+budget: {deadline: 2s}
+"""
+
+
+def promising(sla: str) -> str:
+    return WORKFLOW.replace("components: components.py", f"{sla}components: components.py")
+
+
+class TestSla:
+    def document(self, cli: Cli) -> dict[str, Any]:
+        found: dict[str, Any] = cli("check", "workflow.yaml", "--json").document["sla"]
+        return found
+
+    def test_what_the_promises_come_to_is_told_with_the_room_of_each_step(self, cli: Cli, folder: Path) -> None:
+        (folder / "workflow.yaml").write_text(promising(SLA))
+        told = cli("check", "workflow.yaml")
+        assert told.code == 0
+        assert "workflow  p95 950 ms of 1 s" in told.out
+        assert "book      p95 700 ms, up to 750 ms" in told.out
+        book = next(step for step in self.document(cli)["steps"] if step["path"] == "book")
+        assert (book["p95_ms"], book["p95_room_ms"], book["p95_slack_ms"]) == (700.0, 750.0, 50.0)
+        assert book["success_slack"] == pytest.approx(0.99 - 0.9 / 0.99)
+
+    def test_what_could_be_held_is_named(self, cli: Cli, folder: Path) -> None:
+        (folder / "workflow.yaml").write_text(promising(SLA))
+        found = self.document(cli)
+        assert found["checked"] == ["p95_latency_ms", "max_latency_ms", "min_success_rate", "deadline"]
+        assert found["why_not"] == ""
+        assert found["workflow"]["p95_latency_ms"] == {"promised": 1000.0, "composed": 950.0, "unknown": []}
+
+    def test_a_check_that_holds_nothing_says_so(self, cli: Cli, folder: Path) -> None:
+        assert self.document(cli)["why_not"] == "the contract promises nothing, so nothing was composed"
+        assert "promises nothing" in cli("check", "workflow.yaml", "-v").out
+        assert "sla" not in cli("check", "workflow.yaml").out
+        (folder / "workflow.yaml").write_text(promising("  sla: {workflow: {p95_latency: 1s}}\n"))
+        assert "Nothing could be held: too little is promised of its steps." in cli("check", "workflow.yaml").out
+        (folder / "workflow.yaml").write_text(promising("  sla: {book: {p95_latency: 1s}}\n"))
+        assert "nothing is promised of the workflow, and it has no deadline" in cli("check", "workflow.yaml").out

@@ -49,11 +49,12 @@ class Known:
     def _own(self, op: CallOp) -> Terms:
         promise = self._promises.get(op.name, NOTHING)
         limits = [limit for limit in (promise.max_s, op.timeout_s) if limit is not None]
-        p95 = [limit for limit in (promise.p95_s, *limits) if limit is not None]
+        worst_s = min(limits, default=None)
+        p95_s = promise.max_s if promise.p95_s is None else promise.p95_s
         return Terms(
             name=op.name,
-            p95_s=min(p95, default=None),
-            worst_s=min(limits, default=None),
+            p95_s=p95_s if p95_s is None or worst_s is None else min(p95_s, worst_s),  # a time-out alone promises none
+            worst_s=worst_s,
             success=promise.min_success,
         )
 

@@ -79,6 +79,17 @@ def test_a_deadline_keeps_the_longest_that_a_run_may_take() -> None:
     assert notes(ROW, sla, budget={"deadline": "2s"}) == []
 
 
+def test_time_outs_keep_a_percentile_of_which_nothing_is_promised() -> None:
+    assert notes([call("a", timeout="800ms")], {"workflow": {"p95_latency": "1s"}}) == []
+
+
+def test_time_outs_alone_break_no_percentile_and_no_deadline() -> None:
+    loop = {"name": "loop", "repeat": {"max_rounds": 9, "steps": [call("a", timeout="1s")]}}
+    sla = {"workflow": {"max_latency": "5s", "p95_latency": "2s"}}
+    (told,) = notes([loop], sla, budget={"deadline": "5s"})
+    assert told == "`p95_latency` of the workflow cannot be composed: too little is promised of a"
+
+
 def test_time_outs_break_the_longest_that_a_run_may_take() -> None:
     steps = [call("a", timeout="1s", retry={"attempts": 3, "base": "0s", "cap": "0s"})]
     (problem,) = problems(steps, {"workflow": {"max_latency": "2s"}})
