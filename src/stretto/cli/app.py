@@ -18,6 +18,7 @@ VERBS: Final = {
     "runs": "stretto.cli.runs",
     "config": "stretto.cli.config",
     "train": "stretto.cli.train",
+    "semantics": "stretto.cli.semantics",
     "replay": "stretto.cli.replay",
     "chaos": "stretto.cli.chaos",
     "demo": "stretto.cli.demo",

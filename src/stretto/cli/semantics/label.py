@@ -1,0 +1,188 @@
+"""`stretto semantics label`: a person's word on what a text means, kept with who said so and when."""
+
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+import typer
+from rich.text import Text
+
+from stretto.cli.exits import Exit
+from stretto.cli.help import VerbCommand
+from stretto.cli.opened import opened
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
+from stretto.cli.rows import labelled as labelled_rows, one_piece
+from stretto.cli.semantics.domain import DomainName, named_domain, read_contract, values_of
+from stretto.cli.semantics.kept import find_alignment, unclear
+from stretto.cli.semantics.labels_file import append_label
+from stretto.cli.terminal import note, notes, print_json, results, show
+from stretto.cli.who import who
+from stretto.cli.words import count_text, escaped
+from stretto.learn.semantics.alignments import LABEL, Alignment, Label
+from stretto.learn.semantics.samples import Sample, check_values
+from stretto.record.model import Annotation
+from stretto.runtime.meant import find_run
+from stretto.spec.workflow import load_workflow
+from stretto.store.sqlite import Store
+from stretto.types.errors import UsageError
+from stretto.types.ids import StepPath
+
+app = typer.Typer(add_completion=False)
+
+UNSURE_BELOW: Final = 0.9
+"""Confidence below which an answer is shown too: where answers at the default threshold begin to be wrong."""
+
+_NONE: Final = "none"
+
+
+@app.command(cls=VerbCommand)
+def label(
+    file: WorkflowFile = DEFAULT_WORKFLOW,
+    domain: DomainName = None,
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="RUN", help="The run whose text was aligned wrongly, or not at all.")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="PLACE", help="Where in it, when texts at several places were.")
+    ] = None,
+    text: Annotated[str | None, typer.Option("--text", metavar="TEXT", help="A text that no run holds.")] = None,
+    value: Annotated[
+        str | None, typer.Option("--value", metavar="VALUE", help="What it means; `none` for no value of the domain.")
+    ] = None,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why.")] = "",
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to", metavar="FILE", help="Where --text goes. [default: DOMAIN.labels.jsonl beside the workflow]"
+        ),
+    ] = None,
+    below: Annotated[
+        float,
+        typer.Option(
+            "--below",
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+            help="Also list what was aligned less surely than this. [default: 0.9]",
+        ),
+    ] = UNSURE_BELOW,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="List so many at most. [default: 20]")] = 20,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> int:
+    """Say what a text means: of a recorded run with --run, any other with --text.
+
+    With neither it lists what recorded runs abstained from or were unsure of, and on a terminal asks about each.
+    Labels are only ever added; `stretto semantics train` learns from them.
+    """
+    labels = _Labels(file, domain, reason)
+    if run is not None:
+        with opened(store) as kept:
+            found = find_alignment(kept, find_run(kept, run).id, labels.domain, at)
+            labels.keep(kept, found, labels.meant(found.text, value))
+        return _told(labels.typed(), [Sample(text=found.text, value=labels.meant(found.text, value).value)], as_json)
+    if text is not None:
+        sample = labels.meant(text, value)
+        path = to or file.parent / f"{labels.domain}.labels.jsonl"
+        append_label(path, sample, by=who(), reason=reason)
+        return _told(f"{labels.typed()} --samples {shlex.quote(str(path))}", [sample], as_json)
+    if value is not None:
+        raise UsageError("--value says what a text means, and no text was given: --run RUN, or --text TEXT")
+    with opened(store) as kept:
+        listed = unclear(kept, labels.workflow, labels.domain, below)[:limit]
+        if as_json:
+            print_json({"domain": labels.domain, "unclear": [msgspec.to_builtins(each) for each in listed]})
+        elif sys.stdin.isatty() and listed:
+            labels.ask(kept, listed)
+        else:
+            _list(listed, labels)
+    return Exit.OK
+
+
+class _Labels:
+    """What is said of one domain's texts."""
+
+    def __init__(self, file: Path, domain: str | None, reason: str) -> None:
+        found = named_domain(read_contract(file), domain)
+        self.file = file
+        self.domain = found.name.value
+        self.values = values_of(found)
+        self.workflow = load_workflow(file).name
+        self._reason = reason
+
+    def meant(self, text: str, value: str | None) -> Sample:
+        """The text with its value; raises UsageError for no value, or one that the domain has not."""
+        if value is None:
+            raise UsageError(f"say what {text!r:.60} means: --value VALUE, one of {', '.join(self.values)}, or none")
+        sample = Sample(text=text, value="" if value == _NONE and _NONE not in self.values else value)
+        check_values([sample], self.values, self.domain)
+        return sample
+
+    def keep(self, kept: Store, found: Alignment, sample: Sample) -> None:
+        """Append it to what is known of the run."""
+        label = Label(domain=self.domain, text=sample.text, value=sample.value)
+        kept.annotate(
+            Annotation(
+                run_id=found.run_id, name=LABEL, value=msgspec.to_builtins(label), at_ns=time.time_ns(),
+                path=StepPath(found.path), by=who(), reason=self._reason,
+            )
+        )  # fmt: skip
+
+    def ask(self, kept: Store, listed: Sequence[Alignment]) -> None:
+        """Ask about each; an empty answer leaves it, ``q`` leaves all that follow."""
+        choices = ", ".join(f"{number} {value}" for number, value in enumerate(self.values, 1))
+        notes().print(f"0 none of them, {choices}; Enter to leave one, q to stop", soft_wrap=True)
+        for found in listed:
+            note(_line(found))
+            answer = typer.prompt("means", default="", show_default=False, err=True).strip()
+            if answer == "q":
+                return
+            if answer:
+                self.keep(kept, found, self.meant(found.text, self._chosen(answer)))
+
+    def typed(self) -> str:
+        """The command that learns from the labels."""
+        return f"stretto semantics train {shlex.quote(str(self.file))} --domain {shlex.quote(self.domain)}"
+
+    def _chosen(self, answer: str) -> str:
+        if answer.isdecimal() and int(answer) <= len(self.values):
+            return _NONE if int(answer) == 0 else self.values[int(answer) - 1]
+        return answer
+
+
+def _told(typed: str, samples: Sequence[Sample], as_json: bool) -> int:
+    if as_json:
+        print_json({"labelled": [msgspec.to_builtins(sample) for sample in samples]})
+        return Exit.OK
+    for sample in samples:
+        show(f"{escaped(sample.text)!r} means {sample.value or 'none of the values'}")
+    notes().print(f"learn from it: {typed}", soft_wrap=True)
+    return Exit.OK
+
+
+def _list(listed: Sequence[Alignment], labels: _Labels) -> None:
+    if not listed:
+        show(f"no recorded run was unsure of the domain '{labels.domain}'")
+        return
+    rows = [
+        (one_piece(each.run_id), (Text(escaped(each.at)), Text(escaped(each.text)), _guess(each))) for each in listed
+    ]
+    show(labelled_rows(rows, results().width))
+    typed = f"stretto semantics label {shlex.quote(str(labels.file))} --domain {shlex.quote(labels.domain)}"
+    notes().print(
+        f"{count_text(len(listed), 'text')}; say what one means: {typed} --run RUN --value VALUE", soft_wrap=True
+    )
+
+
+def _line(each: Alignment) -> Text:
+    return Text.assemble((escaped(each.text), "bold"), f"  at {escaped(each.at)}, ", _guess(each))
+
+
+def _guess(each: Alignment) -> Text:
+    guess = each.to or each.guess
+    said = f"{each.by.value}: {guess} {each.confidence:.2f}" if guess else each.by.value
+    return Text(escaped(said), "dim" if each.to else "yellow")

@@ -1,0 +1,133 @@
+"""`stretto semantics train`: an aligner from a file of labelled texts, and the next one from it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Cli
+
+WORKFLOW = """
+stretto: 1
+name: orders
+version: 0.1.0
+contract:
+  semantics:
+    intent:
+      values: [track, cancel, refund]
+      at: [planner.intent]
+components: components.py
+steps:
+  - name: planner
+    component: planner
+    input_mapping: { words: "input.words" }
+output: { intent: "steps.planner.intent" }
+"""
+COMPONENTS = """
+import stretto
+
+@stretto.component("planner", "1.0.0", effects="pure")
+async def plan(words: str) -> dict:
+    return {"intent": words}
+"""
+SAID = {
+    "track": ["where is my parcel", "track my order", "where has my package got to", "my parcel is late"],
+    "cancel": ["cancel my order", "stop the order please", "i do not want the order", "cancel it now"],
+    "refund": ["i want my money back", "refund me please", "give me a refund", "pay the money back"],
+    "": ["how is the weather"],
+}
+
+
+@pytest.fixture
+def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a workflow that has a domain, and labelled texts."""
+    (tmp_path / "workflow.yaml").write_text(WORKFLOW)
+    (tmp_path / "components.py").write_text(COMPONENTS)
+    rows = [f"{text},{value}" for value, texts in SAID.items() for text in texts]
+    (tmp_path / "said.csv").write_text("\n".join(["text,value", *rows]))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_first_aligner_is_written_and_told_how_to_use(cli: Cli, orders: Path) -> None:
+    told = cli("semantics", "train", "--samples", "said.csv")
+    assert told.code == 0, told.err
+    assert (orders / "intent-1.aligner").is_file()
+    assert "right when forced" in told.out
+    assert "--aligner intent-1.aligner" in told.err
+    assert "aligner: intent-1.aligner" in told.err
+
+
+def test_none_is_ever_written_over(cli: Cli, orders: Path) -> None:
+    first = cli("semantics", "train", "--samples", "said.csv", "--json").document["aligner"]
+    assert cli("semantics", "train", "--samples", "said.csv", "--json").document["aligner"] != first
+    told = cli("semantics", "train", "--samples", "said.csv", "--out", first)
+    assert told.code == 2
+    assert "never written over" in told.err
+
+
+def test_the_next_one_names_its_parent_and_tells_before_and_after(cli: Cli, orders: Path) -> None:
+    parent = cli("semantics", "train", "--samples", "said.csv", "--json").document
+    more = [{"text": f"parcel number {n} is lost", "value": "track"} for n in range(10)]
+    (orders / "more.jsonl").write_text("\n".join(map(json.dumps, more)))
+    child = cli("semantics", "train", "--from", parent["aligner"], "--samples", "more.jsonl", "--json").document
+    assert child["lineage"]["parent"] == parent["digest"]
+    assert child["lineage"]["version"] == 2
+    assert child["before"]["texts"] == child["after"]["texts"] == 2
+
+
+def test_a_text_that_is_labelled_by_hand_is_added_to_a_file_that_training_reads(cli: Cli, orders: Path) -> None:
+    for value in ("refund", "none"):
+        assert cli("semantics", "label", "--text", "send\nit back", "--value", value, "--reason", "call").code == 0
+    lines = [json.loads(line) for line in (orders / "intent.labels.jsonl").read_text().splitlines()]
+    assert [line["value"] for line in lines] == ["refund", ""]
+    assert {(line["text"], line["reason"]) for line in lines} == {("send\nit back", "call")}
+    told = cli("semantics", "train", "--samples", "said.csv", "--samples", "intent.labels.jsonl", "--json").document
+    assert told["lineage"]["samples"] == 14
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("empty.csv", b"text,value\n", "holds no labelled text"),
+        ("other.csv", b"words,value\nx,track\n", "empty.csv:2 has no 'text'"),
+        ("quote.csv", b'text,value\n"x,track\n', "is no CSV"),
+        ("bad.jsonl", b"{\n", "bad.jsonl:1 is no labelled text"),
+        ("number.jsonl", b'{"text": 1, "value": "track"}\n', "number.jsonl:1 has no 'text'"),
+        ("lacks.jsonl", b'{"text": "x"}\n', "lacks.jsonl:1 has no 'value'"),
+        ("latin.csv", "text,value\nr\xfcck,refund\n".encode("latin-1"), "is not UTF-8"),
+        ("wrong.csv", b"text,value\nx,cancle\n", "did you mean 'cancel'"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_with_its_line(
+    cli: Cli, orders: Path, name: str, content: bytes, told: str
+) -> None:
+    (orders / name).write_bytes(content)
+    found = cli("semantics", "train", "--samples", name)
+    assert found.code == 2
+    assert told.replace("empty.csv", name) in found.err if name == "other.csv" else told in found.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "told"),
+    [
+        (["train"], 1, "there is nothing to learn"),
+        (["train", "--samples", "none.csv"], 2, "cannot be read"),
+        (["train", "--samples", "said.csv", "--domain", "intnet"], 2, "did you mean 'intent'"),
+        (["train", "--samples", "said.csv", "--from", "none.aligner"], 2, "no file at"),
+        (["train", "--samples", "said.csv", "--from", "said.csv"], 1, "not a whole safetensors file"),
+        (["label", "--text", "x"], 2, "say what 'x' means"),
+        (["label", "--value", "track"], 2, "no text was given"),
+        (["label", "--text", "x", "--value", "trakc"], 2, "did you mean 'track'"),
+    ],
+)
+def test_what_is_wrong_is_told(cli: Cli, orders: Path, flags: list[str], code: int, told: str) -> None:
+    found = cli("semantics", *flags)
+    assert (found.code, told in found.err) == (code, True), found.err
+
+
+def test_a_workflow_without_domains_is_refused(cli: Cli, orders: Path) -> None:
+    head, _, rest = WORKFLOW.partition("contract:")
+    (orders / "bare.yaml").write_text(head + rest[rest.index("components:") :])
+    told = cli("semantics", "train", "bare.yaml", "--samples", "said.csv")
+    assert (told.code, "declare one under `semantics`" in told.err) == (2, True)
