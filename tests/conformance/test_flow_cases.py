@@ -33,10 +33,10 @@ def _load(case: dict[str, Any], folder: Path) -> stretto.Workflow:
     return stretto.load(_write(case, folder), store=folder / "runs.db")
 
 
-@pytest.mark.parametrize(
-    "case",
-    [*_cases("flow.yaml"), *_cases("business_flow.yaml"), *_cases("promises.yaml"), *_cases("meaning.yaml")],
-)
+COMPILED = ("flow.yaml", "business_flow.yaml", "promises.yaml", "meaning.yaml", "resources_flow.yaml")
+
+
+@pytest.mark.parametrize("case", [case for name in COMPILED for case in _cases(name)])
 def test_the_compiler_says_what_the_case_expects(case: dict[str, Any], tmp_path: Path) -> None:
     expected = case["expect"].get("problems", [])
     try:

@@ -34,6 +34,7 @@ from stretto.spec.fields import LONG_FORM
 from stretto.spec.protection_keys import BREAKER, BULKHEAD, HEDGE, QUOTA
 from stretto.spec.records import Record
 from stretto.spec.resilience_keys import FALLBACK, RESILIENCE, RETRY
+from stretto.spec.resources_keys import PROBE, RESOURCES, SERVER
 from stretto.spec.shorthand import BASES
 from stretto.spec.sla_keys import ON_BREACH, SLA
 from stretto.spec.step_keys import REPEAT, STEP
@@ -59,6 +60,9 @@ COLUMNS = 2
 TABLES: list[tuple[Page, str, Record[Any]]] = [
     (WORKFLOW_FILE, "workflow", WORKFLOW),
     (WORKFLOW_FILE, "budget", BUDGET),
+    (WORKFLOW_FILE, "resources", RESOURCES),
+    (WORKFLOW_FILE, "probe", PROBE),
+    (WORKFLOW_FILE, "server", SERVER),
     (WORKFLOW_FILE, "step", STEP),
     (WORKFLOW_FILE, "repeat", REPEAT),
     (WORKFLOW_FILE, "resilience", RESILIENCE),

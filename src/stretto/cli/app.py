@@ -17,6 +17,7 @@ VERBS: Final = {
     "run": "stretto.cli.run",
     "runs": "stretto.cli.runs",
     "config": "stretto.cli.config",
+    "resources": "stretto.cli.resources",
     "train": "stretto.cli.train",
     "semantics": "stretto.cli.semantics",
     "replay": "stretto.cli.replay",

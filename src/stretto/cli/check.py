@@ -16,6 +16,7 @@ from stretto.cli.help import VerbCommand
 from stretto.cli.meaning_rows import meaning_document, meaning_rows
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, WorkflowFile
 from stretto.cli.plan_lines import StepLine, effects_of, fallback_of, limits_of, protection_of, step_lines
+from stretto.cli.probe_rows import probe_rows
 from stretto.cli.rows import labelled, one_piece
 from stretto.cli.section import section
 from stretto.cli.sla_lines import sla_document, sla_lines
@@ -81,6 +82,7 @@ def _document(plan: Plan, file: Path, said: list[Note]) -> Any:
         "components": [msgspec.to_builtins(component.card) for component in plan.components.values()],
         "fallback": None if plan.business is None else _fallback(plan.business),
         "sla": msgspec.to_builtins(sla_document(plan)),
+        "probes": [] if plan.resources is None else [name for name, _ in plan.resources.probes()],
         "notes": [{"place": each.place, "text": each.text} for each in said],
     }
 
@@ -107,6 +109,8 @@ def _report(plan: Plan, file: Path, said: list[Note], width: int, *, verbose: bo
     ]
     if plan.business is not None:
         parts.append(section("fallback", Text(fallback_of(plan))))
+    if plan.resources is not None:
+        parts.append(section("resources", labelled(probe_rows(plan.resources), width)))
     if any(line.together for line in lines):
         parts.insert(3, Text("  Steps with the same number run at the same time.", "dim"))
     if plan.promises or verbose:

@@ -54,6 +54,18 @@ class Threads:
         self._started = 0
         self._lock = threading.Lock()
         self._hung: Counter[str] = Counter()
+        self._busy = 0
+
+    @property
+    def busy(self) -> int:
+        """Threads at work, for calls that were cancelled too."""
+        with self._lock:
+            return self._busy
+
+    @property
+    def queued(self) -> int:
+        """Calls that wait for a thread."""
+        return self._jobs.qsize()
 
     @property
     def hung(self) -> dict[str, int]:
@@ -117,12 +129,14 @@ class Threads:
         """Whether somebody still waits for it."""
         with self._lock:
             job.began = not job.abandoned
+            self._busy += job.began
             return job.began
 
     def _end(self, job: _Job) -> bool:
         """Whether somebody still waits for it; its thread is free again if nobody does."""
         with self._lock:
             job.ended = True
+            self._busy -= 1
             if job.abandoned:
                 self._hung[job.component] -= 1
                 self._hung += Counter()  # drops what fell to zero

@@ -18,6 +18,7 @@ from stretto.engine.downgrade import downgrade_of
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
+from stretto.engine.looking import around, picked
 from stretto.engine.meaning import cross_answer
 from stretto.engine.protections import Protections
 from stretto.engine.request import RunRequest, request_of
@@ -248,7 +249,7 @@ class Engine:
         plan, run = state.plan, state.run
         frame: Frame = [None] * plan.slots
         frame[INPUT] = value
-        frame[RESOURCES] = request.resources
+        frame[RESOURCES] = request.resources if state.live is None else around(state)
         if plan.reads_run:
             frame[RUN] = run_root(run)
         if plan.business is None:
@@ -305,6 +306,9 @@ async def _read_memory(state: RunState, given: JsonObject | None, lane: Lane) ->
 def _read_output(state: RunState, frame: Frame) -> None:
     """Build the run's output and hold it to the contract."""
     plan, run = state.plan, state.run
+    if plan.output_resources and state.live is not None:
+        frame[RESOURCES] = seen = around(state)
+        run.resources = msgspec.Raw(snapshot({**state.given, **picked(seen, plan.output_resources)}))
     try:
         output = {name: get(frame) for name, get in plan.output}
         output = cross_answer(run, plan, output, f"the output of workflow '{plan.name}'")

@@ -10,13 +10,14 @@ from typing import assert_never
 
 from stretto.engine.call import StepCall
 from stretto.engine.lanes import Lanes, stopped_itself
+from stretto.engine.looking import look
 from stretto.engine.loops import run_loop
 from stretto.engine.maps import run_map
 from stretto.engine.place import Place
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.sub import run_sub
 from stretto.engine.taint import Taint, marks
-from stretto.plan.model import RESOURCES, AnyOp, Block, CallOp, Frame, LoopOp, MapOp, Op, SubOp
+from stretto.plan.model import AnyOp, Block, CallOp, Frame, LoopOp, MapOp, Op, SubOp
 from stretto.record.model import decoded
 from stretto.types.enums import RunStatus, StepStatus
 from stretto.types.errors import ContractError, ExpressionError
@@ -88,9 +89,10 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
         return
     if state.retuned and type(op) is CallOp:
         op = state.retuned.get(id(op), op)
-    if op.reads_live and state.live is not None:
-        frame[RESOURCES] = state.live.read(state.given)
-    if op.guard is not None:
+    made = None  # a write that this run sent before it was interrupted, on what it saw then
+    if op.resources and state.live is not None:
+        made = look(state, op.resources, frame, path)
+    if op.guard is not None and made is None:
         try:
             asked = op.guard(frame)
         except ExpressionError as error:
@@ -104,7 +106,7 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
     if type(op) is CallOp:
         simulated = taint is not None and taint.marks(op.reads)
         try:
-            data = {name: get(frame) for name, get in op.inputs}
+            data = {name: get(frame) for name, get in op.inputs} if made is None else made
         except ExpressionError as error:
             raise Place(state, frame, path, lane, taint).fail(error, simulated=simulated) from error
         call = StepCall(state, op, data, path, lane, simulated)

@@ -51,6 +51,11 @@ class History:
         step = self.steps.get(path) if self.mode is Mode.RESUME else None
         return step if step is not None and not step.component else None
 
+    def went_on(self, path: StepPath, number: int) -> bool:
+        """Whether anything is recorded of the round after round `number` of a loop."""
+        following = f"{path}[{number + 1}]/"
+        return any(each.startswith(following) for each in (*self.steps, *self.effects))
+
     def recorded(self, path: StepPath, component: str, request: bytes) -> StepRecord | None:
         """The recorded step that may stand at `path` for an equal request, or None."""
         step = self.steps.get(path)

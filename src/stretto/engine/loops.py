@@ -1,11 +1,13 @@
 """Loops: rounds of a body that see each other only through what is carried."""
 
 from stretto.engine.lanes import RunBlock
+from stretto.engine.looking import look_again
 from stretto.engine.place import Place
 from stretto.engine.taint import Taint, marks
 from stretto.plan.model import Carry, Frame, LoopOp
 from stretto.types.enums import StepStatus
 from stretto.types.json import Json, JsonObject
+from stretto.types.resources import SEEN_BY_ROUND
 
 
 async def run_loop(place: Place, op: LoopOp, run_block: RunBlock) -> None:
@@ -16,6 +18,7 @@ async def run_loop(place: Place, op: LoopOp, run_block: RunBlock) -> None:
     carried = [_start(place, carry, taint) for carry in op.carries]
     done = False
     rounds = 0
+    seen: list[Json] = []
     own = place.frame
     while rounds < op.max_rounds and not done:
         own = place.frame.copy()
@@ -27,6 +30,10 @@ async def run_loop(place: Place, op: LoopOp, run_block: RunBlock) -> None:
         _set_carries(op, own, carried)  # `until` asks about what the round came to
         if taint is not None:
             taint.decide(op.until_reads)
+        if op.until_resources and state.live is not None:
+            seen.append(look_again(state, op.until_resources, own, path, rounds))
+            if seen[-1] is None:
+                continue
         done = op.until is not None and place.read_in(own, op.until, simulated=marks(taint, ())) is True
     output: JsonObject = {
         "last": {name: own[slot] for name, slot in op.results},
@@ -36,7 +43,10 @@ async def run_loop(place: Place, op: LoopOp, run_block: RunBlock) -> None:
     }
     place.frame[op.slot] = output
     written = (*(slot for _, slot in op.results), *(carry.slot for carry in op.carries))
-    place.end(op, place.record(StepStatus.OK, started, output), is_marked=marks(taint, written))
+    record = place.record(StepStatus.OK, started, output)
+    if seen:
+        record.evidence = {SEEN_BY_ROUND: seen}
+    place.end(op, record, is_marked=marks(taint, written))
 
 
 def _start(place: Place, carry: Carry, taint: Taint | None) -> Json:

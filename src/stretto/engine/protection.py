@@ -21,6 +21,7 @@ from stretto.engine.bulkhead import Bulkhead, Slot
 from stretto.engine.latency import Latency
 from stretto.engine.limit import limit_of, retuned_limit
 from stretto.engine.quota import RetryQuota
+from stretto.engine.recent import Recent
 from stretto.engine.streak import Streak, StreakState
 from stretto.plan.model import CallOp, ProtectionRules
 from stretto.types.errors import BreakerOpenError, Code, ComponentError, ContractError, ShedError
@@ -69,13 +70,16 @@ class ProtectionStats(msgspec.Struct, frozen=True, kw_only=True):
     """Of the breaker; None without one."""
     limit: int | None
     """Of the bulkhead, as it stands; None without one."""
+    latency_ms: float | None
+    """Median time to answer of the last minute's calls; None when there were none."""
 
     def added_to(self, other: Self | None) -> Self:
         """The sum of both; what is a state is this one's."""
         if other is None:
             return self
         counted = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
-        return msgspec.structs.replace(self, **counted)
+        latency_ms = other.latency_ms if self.latency_ms is None else self.latency_ms
+        return msgspec.structs.replace(self, **counted, latency_ms=latency_ms)
 
     @property
     def amplification(self) -> float:
@@ -83,7 +87,9 @@ class ProtectionStats(msgspec.Struct, frozen=True, kw_only=True):
         return self.attempts / self.calls if self.calls else 0.0
 
 
-_COUNTS: Final = tuple(name for name in ProtectionStats.__struct_fields__ if name not in ("tally", "state", "limit"))
+_STATES: Final = ("tally", "state", "limit", "latency_ms")
+
+_COUNTS: Final = tuple(name for name in ProtectionStats.__struct_fields__ if name not in _STATES)
 
 
 class Protection:
@@ -112,6 +118,7 @@ class Protection:
         self.bulkhead = None if rules.bulkhead is None else _bulkhead(component, rules.bulkhead)
         self.latency = None if self.bulkhead is not None else Latency()
         """Service times, where no bulkhead keeps them."""
+        self.recent = Recent()
         self.calls = self.attempts = self.retries = self.hedges = self.retries_refused = 0
         self.shed = self.refused = self.in_flight = 0
 
@@ -231,6 +238,7 @@ class Protection:
             in_flight=self.in_flight,
             waiting=0 if bulkhead is None else bulkhead.waiting,
             limit=None if bulkhead is None else bulkhead.limit.value,
+            latency_ms=self.recent.median_ms(self.loop.time()),
             retries_left=self.quota.left(self.seen),
             tally=None if self.breaker is None else self.breaker.tally(self.seen),
             state=None if self.breaker is None else self.breaker.state,
@@ -309,6 +317,8 @@ class Entry:
         error = raised if isinstance(raised, ContractError) else self._error
         took_s = 0.0 if began is None else max(0.0, (now if ended is None else ended) - began)
         failed = ended is None or error is not None
+        if not failed or is_late(error):
+            protection.recent.add(now, took_s)
         if self._slot is not None:
             self._slot.leave(now, took_s, failed=failed, tokens=self._tokens)
         elif protection.latency is not None:
@@ -326,6 +336,11 @@ def says_something(error: BaseException | None) -> bool:
     """Whether a call that ended so is one by which a component can be judged: not when it was stopped from outside, or
     when what it called in turn was refused."""
     return error is None or (isinstance(error, ComponentError) and not isinstance(error, BreakerOpenError | ShedError))
+
+
+def is_late(error: BaseException | None) -> bool:
+    """Whether a call was given up because it took too long: it would have taken longer still."""
+    return isinstance(error, ComponentError) and error.rpc_code is Code.DEADLINE_EXCEEDED
 
 
 def is_components_fault(error: BaseException | None) -> bool:

@@ -20,6 +20,7 @@ from stretto.types.json import JsonObject
 from stretto.types.learning import Reward
 from stretto.types.messages import RunInfo
 from stretto.types.protocols import Clock, Live
+from stretto.types.resources import SEEN
 
 
 def milliseconds(seconds: float) -> float:
@@ -74,6 +75,8 @@ class RunState(msgspec.Struct, kw_only=True):
     """What probes tell of the machine; None without any."""
     standbys: Standbys | None = None
     """Where it is counted that a fallback answered; None where that is nobody's business, as in a replay."""
+    seen: dict[StepPath, JsonObject] = msgspec.field(default_factory=dict)
+    """What steps under way read of `resources`, with the values seen; goes into their records."""
     history: History | None = None
     is_downgraded: bool = False
     """Whether something answered in place of a step."""
@@ -92,6 +95,8 @@ class RunState(msgspec.Struct, kw_only=True):
 
     def keep(self, record: StepRecord) -> None:
         """Add a finished step to the record."""
+        if self.seen and (seen := self.seen.pop(record.path, None)) is not None:
+            record.evidence = {**record.evidence, SEEN: seen}
         self.run.steps.append(record)
         if record.status is not StepStatus.OK:
             self._heed(record)

@@ -14,7 +14,7 @@ from stretto.plan.declare import Carried, Declarations
 from stretto.plan.fields import Read, Reader, compile_mapping
 from stretto.plan.finding import Finder
 from stretto.plan.flow import Writers, block_of, declared_order
-from stretto.plan.model import AnyOp, Block, Carry, Getter, LoopOp, MapOp, Plan, SubOp
+from stretto.plan.model import NO_RESOURCES, AnyOp, Block, Carry, Getter, LoopOp, MapOp, Plan, SubOp
 from stretto.plan.names import Binding, Names
 from stretto.plan.outputs import OutputTypes
 from stretto.plan.slots import Slots
@@ -73,7 +73,14 @@ class Blocks:
             op = self._work(step, slot, names)
         if op is None or guard is None:
             return op
-        return replace(op, guard=guard.get, guard_source=source, guard_reads=guard.slots, reads=op.reads | guard.slots)
+        return replace(
+            op,
+            guard=guard.get,
+            guard_source=source,
+            guard_reads=guard.slots,
+            reads=op.reads | guard.slots,
+            resources=op.resources | guard.resources,
+        )
 
     def _work(self, step: StepSpec, slot: int, names: Names) -> AnyOp | None:
         """Compile what a step does when its condition holds."""
@@ -126,6 +133,7 @@ class Blocks:
             crossings_in=self._meanings.settle(meant),
             crossings_out=self._meanings.out_of_sub(step, plan),
             reads=mapped.slots,
+            resources=mapped.resources,
             share=step.share,
         )
 
@@ -158,6 +166,7 @@ class Blocks:
             max_parallel=each.max_parallel or DEFAULT_MAX_PARALLEL,
             null_on_error=each.on_item_error is OnItemError.NULL,
             reads=over.slots | _outer_reads(body, first_own),
+            resources=over.resources,
             share=step.share,
         )
 
@@ -201,6 +210,7 @@ class Blocks:
         until = None if repeat.until is None else self._reader.expression(repeat.until, inner, expect=BOOL)
         reads: frozenset[int] = frozenset().union(*(start.slots for start in starts.values() if start is not None))
         until_reads = frozenset() if until is None else until.slots
+        seen = (start.resources for start in starts.values() if start is not None)
         self._slots.read |= until_reads | reads
         carries = tuple(
             _carry(name, carried.names[name], start, carried.writers.get(name, ()))
@@ -216,8 +226,10 @@ class Blocks:
             until=None if until is None else until.get,
             until_source="" if repeat.until is None else repeat.until.value,
             until_reads=until_reads,
+            until_resources=NO_RESOURCES if until is None else until.resources,
             max_rounds=repeat.max_rounds,
             results=tuple((op.name, op.slot) for op in body.ops),
+            resources=NO_RESOURCES.union(*seen),
             reads=reads | frozenset(s for s in until_reads if s < first_own) | _outer_reads(body, first_own),
             share=step.share,
         )

@@ -73,6 +73,7 @@ class Calls:
             inputs=mapped.getters,
             input_check=None if mapped.proven else plain.input_check,
             reads=mapped.slots | breach_reads,
+            resources=mapped.resources,
             timeout_s=_seconds(resilience.timeout or self._longest(step)),
             retry=_retry(resilience.retry),
             rejects=None if rejects is None else rejects.get,

@@ -42,6 +42,8 @@ class PlanCode(StrEnum):
     """`memory` names no memory component."""
     MEANING = "plan.meaning"
     """A value crosses into a domain to which it can never belong, or a domain holds where nothing is."""
+    RESOURCE = "plan.resource"
+    """Two probes give one name of `resources`, or a caller one that a probe gives."""
     REWARD = "plan.reward"
     """The contract weighs a term that no reward step gives."""
     SUB_WORKFLOW = "plan.sub_workflow"

@@ -24,17 +24,19 @@ from stretto.plan.meaning.compare import Comparison
 from stretto.plan.meaning.crossing import Side
 from stretto.plan.meaning.marks import marked_as
 from stretto.plan.meaning.meanings import FindAligner, compile_meanings
-from stretto.plan.model import FIRST_FREE_SLOT, MEMORY, RUN, Block, CallOp, Plan
+from stretto.plan.model import FIRST_FREE_SLOT, MEMORY, RUN, Block, CallOp, Plan, ProtectionRules
 from stretto.plan.names import Names, given_names
 from stretto.plan.promises import check_promises, check_reward, names_of
+from stretto.plan.resources import components_of, resources_type, with_probes_of
 from stretto.plan.sla.promise import promise_of
 from stretto.plan.sla.verdict import hold_promises
 from stretto.plan.slots import Slots
-from stretto.plan.valuetype import DYN, INT, STRING, from_schema, object_of
+from stretto.plan.valuetype import DYN, INT, STRING, ValueType, from_schema, object_of
 from stretto.record.canonical import canonical
 from stretto.record.model import Manifest
 from stretto.spec.model import FieldMapping, StepSpec, WorkflowSpec
 from stretto.spec.report import Report
+from stretto.spec.resources_model import ResourcesSpec
 from stretto.spec.source import Located
 from stretto.types.card import ANY_OBJECT
 from stretto.types.enums import Durability
@@ -100,6 +102,7 @@ class _Compiler:
             DYN if memory is None else from_schema(memory.card.output),
             RUN_TYPE,
             dict(_steps_inside(spec.steps, "steps")),
+            resources_type=self._resources_type(),
         )
         body = self._blocks.compile(spec.steps, names)
         crossings_in = self._meanings.of_own_input()
@@ -120,6 +123,7 @@ class _Compiler:
         self._take_components_inside()
         for workflow, plan in self._finder.plans.items():
             self._calls.protections.take_inner(self._finder.places[workflow], plan)
+        resources = self._probes()
         manifest = self._manifest()
         plan = Plan(
             name=spec.name,
@@ -135,6 +139,7 @@ class _Compiler:
             output_check=None if output_schema is None else Check(output_schema),
             output=output.getters,
             output_reads=output.slots,
+            output_resources=output.resources,
             output_type=output.type if output_schema is None else marked_as(from_schema(output_schema), output.type),
             budget=spec.budget,
             durability=spec.durability,
@@ -144,6 +149,7 @@ class _Compiler:
             streaks=self._calls.protections.streaks,
             business=fallback,
             promises={} if contract is None else {each.target.value: promise_of(each) for each in contract.sla},
+            resources=resources,
             reads_run=RUN in self._slots.read,
             crossings_in=crossings_in,
             crossings_out=crossings_out,
@@ -189,6 +195,19 @@ class _Compiler:
         for found in multiplied(plan):
             name = next(part for part in reversed(found.path.split("/")) if part in places)
             self._reader.note(places[name], str(found))
+
+    def _resources_type(self) -> ValueType:
+        spec = self._spec.resources
+        return DYN if spec is None else resources_type(spec, components_of(self._spec.steps), self._report)
+
+    def _probes(self) -> ResourcesSpec | None:
+        """Its own probes, and those that only workflows inside it declare; components that are probed are counted."""
+        inner = [plan.resources for plan in self._finder.plans.values() if plan.resources is not None]
+        spec = with_probes_of(self._spec.resources, inner)
+        if spec is not None and spec.components is not None:
+            for name in self._calls.components:
+                self._calls.protections.found.setdefault(name, ProtectionRules())
+        return spec
 
     def _memory(self) -> Component | None:
         place = self._spec.memory

@@ -10,8 +10,9 @@ from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
 from stretto.plan.expr import Expression, ExprProblems, compile_expression
 from stretto.plan.guards import Guards
-from stretto.plan.model import Getter, Note
+from stretto.plan.model import NO_RESOURCES, Getter, Note, Resources
 from stretto.plan.names import Names
+from stretto.plan.resources import resources_in
 from stretto.plan.valuetype import (
     BOOL,
     DYN,
@@ -46,6 +47,8 @@ class Read:
     """Its text, when it is a path and nothing else."""
     parts: ValuePath = ()
     """That path, part by part."""
+    resources: Resources = NO_RESOURCES
+    """What it reads of `resources`."""
 
 
 class Reader:
@@ -78,6 +81,7 @@ class Reader:
             span=text.span,
             path=path,
             parts=compiled.is_path or (),
+            resources=resources_in(compiled.paths),
         )
 
     def condition(self, text: Located[str], names: Names) -> Read | None:
@@ -139,6 +143,7 @@ class Mapped:
     """Of the object that it builds."""
     proven: bool
     """Every value surely fits: nothing is left to check at run time."""
+    resources: Resources
 
 
 def compile_mapping(
@@ -179,6 +184,7 @@ def compile_mapping(
         slots=frozenset().union(*(read.slots for read in reads.values())),
         type=built,
         proven=schema is None or proves(built, target),
+        resources=NO_RESOURCES.union(*(read.resources for read in reads.values())),
     )
 
 

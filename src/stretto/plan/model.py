@@ -16,6 +16,7 @@ from stretto.plan.meaning.domain import Domain
 from stretto.plan.sla.promise import Promise
 from stretto.plan.valuetype import DYN, ValueType
 from stretto.record.model import Manifest
+from stretto.spec.resources_model import ResourcesSpec
 from stretto.types.budget import BudgetSpec
 from stretto.types.card import ANY_OBJECT
 from stretto.types.enums import Durability, Effect
@@ -38,6 +39,11 @@ Frame: TypeAlias = list[Any]
 
 Getter: TypeAlias = Callable[[Frame], Json]
 """Reads one value from a frame; what is missing reads as None."""
+
+Resources: TypeAlias = frozenset[tuple[str, ...]]
+"""What is read below the root `resources`: each a path of names; of a list, the whole of it."""
+
+NO_RESOURCES: Final[Resources] = frozenset()
 
 INPUT, MEMORY, RESOURCES, RUN = range(4)
 FIRST_FREE_SLOT: Final = 4
@@ -99,8 +105,8 @@ class Op:
     guard_reads: frozenset[int] = frozenset()
     reads: frozenset[int] = frozenset()
     """Every slot it reads, guard included."""
-    reads_live: bool = False
-    """It reads `resources`, which probes refresh while the run goes on."""
+    resources: Resources = NO_RESOURCES
+    """What it reads of `resources` itself, guard included: as it is now, and recorded with the step."""
     share: float | None = None
     """Largest part of what is left of the budget that it may spend, in (0, 1]."""
 
@@ -196,6 +202,8 @@ class LoopOp(Op):
     until: Getter | None
     until_source: str
     until_reads: frozenset[int] = frozenset()
+    until_resources: Resources = NO_RESOURCES
+    """What `until` reads of `resources`, anew after each round."""
     max_rounds: int
     results: tuple[tuple[str, int], ...]
     """Name and slot of each body step: what ``steps.<loop>.last`` holds."""
@@ -289,6 +297,7 @@ class Plan:
     output_reads: frozenset[int] = frozenset()
     input_schema: Schema = field(default_factory=lambda: ANY_OBJECT)
     output_type: ValueType = DYN
+    output_resources: Resources = NO_RESOURCES
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     durability: Durability = Durability.RUN
     nested: dict[str, CallOp] = field(default_factory=dict)
@@ -304,6 +313,8 @@ class Plan:
     """What answers when the run fails; None where a failed run stays failed."""
     promises: dict[str, Promise] = field(default_factory=dict)
     """What the contract promises, by ``workflow`` or the name of a step."""
+    resources: ResourcesSpec | None = None
+    """Which probes fill `resources.*`; None where only the caller does."""
     reads_run: bool = False
     crossings_in: tuple[Crossing, ...] = ()
     """Fields of the input that belong to semantic domains."""

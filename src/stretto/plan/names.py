@@ -148,13 +148,18 @@ class Names:
 
 
 def given_names(
-    input_type: ValueType, memory_type: ValueType, run_type: ValueType, inside: Mapping[str, str] = NO_STEPS
+    input_type: ValueType,
+    memory_type: ValueType,
+    run_type: ValueType,
+    inside: Mapping[str, str] = NO_STEPS,
+    *,
+    resources_type: ValueType = DYN,
 ) -> Names:
     """The names that every workflow starts with; `inside` are its steps in bodies, and where outside they are read."""
     names = Names(inside=inside)
     names.bind(("input",), [Binding(slot=INPUT, type=input_type)])
     names.bind(("memory",), [Binding(slot=MEMORY, type=memory_type)])
-    names.bind(("resources",), [Binding(slot=RESOURCES)])
+    names.bind(("resources",), [Binding(slot=RESOURCES, type=resources_type)])
     names.bind(("run",), [Binding(slot=RUN, type=run_type)])
     return names
 

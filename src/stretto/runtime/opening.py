@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from stretto.components.loop_lock import LoopLock, open_elsewhere
 from stretto.engine.holding import Closes, close_each, open_one
-from stretto.types.protocols import Component, Opens
+from stretto.types.protocols import Opens
 
 _WORKFLOW: Final = "this workflow"
 
@@ -113,7 +113,7 @@ class Share:
 class Opening:
     """The components of one workflow: all open, or none."""
 
-    def __init__(self, components: Mapping[str, Component], shared: Shared) -> None:
+    def __init__(self, components: Mapping[str, object], shared: Shared) -> None:
         self._holding = [(name, each) for name, each in components.items() if isinstance(each, Opens)]
         self.held = frozenset(id(each) for _, each in self._holding)
         """Which components hold something."""

@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from types import TracebackType
@@ -34,6 +35,7 @@ from stretto.runtime.following import Following
 from stretto.runtime.many import in_order
 from stretto.runtime.meant import find_run
 from stretto.runtime.opening import Opening, Shared
+from stretto.runtime.probing import live_of
 from stretto.runtime.tuning import Compiles, Effective, Tuning
 from stretto.store.sqlite import Store
 from stretto.types.arguments import check_text
@@ -76,7 +78,11 @@ class Workflow:
         self.plan = source.compile(catalog)
         self._kin = kin or Kin()
         self._tuning = Tuning(self.plan, catalog, source, store, self._kin.protections)
-        self._opening = Opening(self.plan.components, self._kin.shared)
+        self._live = live_of(self.plan, self._kin.protections)
+        held: dict[str, object] = dict(self.plan.components)
+        if self._live is not None:
+            held["resources"] = self._live
+        self._opening = Opening(held, self._kin.shared)
         self._own_loop = self._kin.join(self._opening)
         self._engine: Engine | None = None
 
@@ -179,7 +185,13 @@ class Workflow:
         between calls. Raises UsageError inside a running event loop, and while another thread is in such a call of one
         of them.
         """
-        return self._own_loop.run(lambda: self.run(run_input, **options))
+        return self._own_loop.run(lambda: self._run_caught_up(run_input, options))
+
+    async def _run_caught_up(self, run_input: Mapping[str, object], options: Mapping[str, Any]) -> Run:
+        """Run, after a reading of the probes that slept between two calls with the event loop."""
+        if self._live is not None and self._opening.open_in is asyncio.get_running_loop():
+            await self._live.catch_up()
+        return await self.run(run_input, **options)
 
     async def run_many(
         self,
@@ -302,6 +314,30 @@ class Workflow:
         await self._opening.open()
         self._kin.following.join(self._tuning)
 
+    async def resources(self) -> JsonObject:
+        """What the probes tell now, with ages and what is stale; components are not opened.
+
+        Empty for a workflow that declares no probes. Raises UsageError while another event loop has them open.
+        """
+        async with self.probing() as read:
+            return read()
+
+    @asynccontextmanager
+    async def probing(self) -> AsyncIterator[Callable[[], JsonObject]]:
+        """Let the probes read in the background meanwhile; gives what tells what `resources` does, at once.
+
+        Raises as `resources`.
+        """
+        live = self._live
+        if live is None:
+            yield dict
+            return
+        share = await self._kin.shared.open("resources", live)
+        try:
+            yield lambda: live.read({})
+        finally:
+            await share.close()
+
     async def _ready(self) -> Engine:
         """The engine, with everything open that it needs. The store's file is made here, not when a workflow loads."""
         if self._opening.open_in is not asyncio.get_running_loop():  # in every run's way: no more than this
@@ -316,6 +352,7 @@ class Workflow:
                 standbys=None if self._catalog.is_per_run else self._kin.standbys,
                 tuned=self._tuning.tuned,
             )
+            self._engine.live = self._live
         return self._engine
 
     async def aclose(self) -> None:

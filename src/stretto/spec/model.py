@@ -11,6 +11,7 @@ import msgspec
 
 from stretto.spec.contract_model import ContractSpec
 from stretto.spec.nodes import MapNode
+from stretto.spec.resources_model import ResourcesSpec
 from stretto.spec.source import Located, Source, Span
 from stretto.types.budget import BudgetSpec
 from stretto.types.enums import Durability
@@ -241,6 +242,8 @@ class WorkflowSpec(msgspec.Struct, frozen=True, kw_only=True):
     components: tuple[ComponentFile | ComponentDecl, ...] = ()
     memory: Located[str] | None = None
     """Name of the component that provides ``memory.*``."""
+    resources: ResourcesSpec | None = None
+    """Which probes fill ``resources.*``; None leaves it to whoever runs the workflow."""
     budget: BudgetSpec = BudgetSpec()
     durability: Durability = Durability.RUN
     fallback: BusinessSpec | None = None

@@ -14,6 +14,7 @@ from stretto.spec.model import WorkflowSpec
 from stretto.spec.nodes import MapNode, Node, ScalarNode, describe
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.report import Report
+from stretto.spec.resources_keys import RESOURCES
 from stretto.spec.shapes import Choice, Duration, Number, Whole, wrong_type
 from stretto.spec.source import Located
 from stretto.spec.step_keys import STEPS
@@ -157,6 +158,9 @@ COMPONENTS: Final = Key(
     also=("imports", "import", "agents", "tools"),
 )
 MEMORY: Final = Key("memory", REFERENCE, means="the component that provides `memory.*`", example="memory: recent-turns")
+RESOURCES_KEY: Final = Key(
+    "resources", RESOURCES, means=RESOURCES.means, example="resources: {host: {}, components: {}}", also=("probes",)
+)
 BUDGET_KEY: Final = Key("budget", BUDGET, means=BUDGET.means, example="budget: {deadline: 30s}", also=("limits",))
 DURABILITY: Final = Key(
     "durability", Choice(Durability), means="how much of a run survives a killed process", example="durability: step"
@@ -201,6 +205,7 @@ def _workflow(fields: Fields) -> WorkflowSpec:
         contract_path=contract if isinstance(contract, Located) else None,
         components=fields.get(COMPONENTS) or (),
         memory=fields.get(MEMORY),
+        resources=fields.get(RESOURCES_KEY),
         budget=fields.get(BUDGET_KEY) or BudgetSpec(),
         durability=fields.get(DURABILITY) or Durability.RUN,
         fallback=fields.get(FALLBACK),
@@ -231,6 +236,7 @@ _WORKFLOW_KEYS: Final = (
     CONTRACT_KEY,
     COMPONENTS,
     MEMORY,
+    RESOURCES_KEY,
     BUDGET_KEY,
     DURABILITY,
     FALLBACK,

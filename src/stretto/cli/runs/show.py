@@ -12,9 +12,11 @@ from stretto.cli.help import VerbCommand
 from stretto.cli.opened import opened
 from stretto.cli.options import AsJson, RunRef, StorePath
 from stretto.cli.recorded_step import recorded_step
+from stretto.cli.rows import labelled
 from stretto.cli.run_document import whole_document
 from stretto.cli.runs.afterwards import annotations_table, effects_table
 from stretto.cli.runs.header import header
+from stretto.cli.runs.seen_view import seen_rows
 from stretto.cli.runs.step_view import io_view, step_view
 from stretto.cli.section import section
 from stretto.cli.terminal import print_json_bytes, results, show
@@ -52,6 +54,8 @@ def show_run(
     parts: list[RenderableType] = [header(found, console.width), *_timeline(found, console)]
     if found.error is not None:
         parts.append(section("error", _error(found.error)))
+    if seen := seen_rows(found):
+        parts.append(section("resources seen", labelled(seen, room)))
     if effects:
         parts.append(section("writes", effects_table(effects, found, Typed(store=store), room)))
     if annotations:

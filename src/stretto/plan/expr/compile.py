@@ -38,6 +38,8 @@ class Expression(msgspec.Struct, frozen=True, kw_only=True):
     """Parts whose type only run time tells."""
     is_path: tuple[PathPart, ...] | None
     """The path, when it is one and nothing else."""
+    paths: tuple[tuple[PathPart, ...], ...]
+    """All that it reads."""
     evaluate: Accessor
     """Its value in a frame; raises ExpressionError. A condition may give null, which is not true."""
 
@@ -64,6 +66,7 @@ def compile_expression(source: str, scope: PathScope, *, expect: ValueType | Non
         slots=frozenset().union(*(use.leaf.slots for use in checked.uses)),
         dyn_parts=checked.dyn_parts,
         is_path=None if isinstance(checked.tree, Has) or checked.tree not in checked.leaves else checked.uses[0].path,
+        paths=tuple(use.path for use in checked.uses),
         evaluate=_evaluator(checked, boolean=expect is not None and expect.kind is Kind.BOOL),
     )
 
