@@ -8,8 +8,13 @@ import asyncio
 import selectors
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+_INSIDE: Final[ContextVar[tuple[object, ...]]] = ContextVar("stretto_chaos_inside", default=())
+"""Components at work around what is done here: one that called another waits when that does."""
 
 
 class Lapse:
@@ -18,7 +23,8 @@ class Lapse:
     def __init__(self) -> None:
         self._under_way: set[int] = set()
         self._waiting: Counter[int] = Counter()
-        self._working = 0
+        self._working: set[object] = set()
+        self._waiting_inside: Counter[object] = Counter()
 
     @contextmanager
     def run(self, index: int) -> Iterator[None]:
@@ -32,27 +38,42 @@ class Lapse:
     @contextmanager
     def waiting(self, index: int) -> Iterator[None]:
         """A call of a run sits out an injected wait meanwhile."""
+        around = _INSIDE.get()
         self._waiting[index] += 1
+        self._waiting_inside.update(around)
         try:
             yield
         finally:
-            self._waiting[index] -= 1
-            if not self._waiting[index]:
-                del self._waiting[index]
+            _take(self._waiting, (index,))
+            _take(self._waiting_inside, around)
 
     @contextmanager
     def working(self) -> Iterator[None]:
         """A real component is at work meanwhile."""
-        self._working += 1
+        around, work = _INSIDE.get(), object()
+        self._working.add(work)
+        _INSIDE.set((*around, work))
         try:
             yield
         finally:
-            self._working -= 1
+            _INSIDE.set(around)
+            self._working.discard(work)
 
     @property
     def may_jump(self) -> bool:
         """Whether every run under way sits out an injected wait, and no component works."""
-        return bool(self._under_way) and not self._working and self._under_way <= self._waiting.keys()
+        return (
+            bool(self._under_way)
+            and self._under_way <= self._waiting.keys()
+            and self._working <= self._waiting_inside.keys()
+        )
+
+
+def _take(counts: Counter[Any], names: Iterable[object]) -> None:  # Any: counters of either kind
+    for name in names:
+        counts[name] -= 1
+        if not counts[name]:
+            del counts[name]
 
 
 class _LapsingSelector(selectors.DefaultSelector):

@@ -76,3 +76,15 @@ def test_it_jumps_when_every_run_waits_and_nothing_works(
 async def test_in_an_ordinary_loop_nothing_jumps() -> None:
     with jumping(Lapse()):
         await asyncio.sleep(0)
+
+
+async def test_a_component_that_called_another_waits_when_that_does() -> None:
+    lapse = Lapse()
+    may: list[bool] = []
+    with lapse.run(0), lapse.working():
+        with lapse.waiting(0):
+            may.append(lapse.may_jump)
+            with lapse.working():
+                may.append(lapse.may_jump)
+        may.append(lapse.may_jump)
+    assert may == [True, False, False], "with a third at work, and without the wait, there is something to wait for"

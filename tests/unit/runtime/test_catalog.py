@@ -6,10 +6,11 @@ import stretto
 from stretto.components.python.decorator import component_of
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.types.card import Card
-from stretto.types.enums import Scope
+from stretto.types.enums import RunStatus, Scope
 from stretto.types.ids import digest_of
 from stretto.types.messages import Request, Response
 from stretto.types.protocols import Component
+from tests.unit.runtime.conftest import Write
 
 
 def component(name: str, version: str = "1.0.0") -> Component:
@@ -113,3 +114,52 @@ def test_what_keeps_something_between_runs_can_be_had_by_run_also_in_catalogs_ov
         assert each is not None
         assert each.card.scope is Scope.RUN
     assert catalog(kept).over(catalog(planner)).find("kept") is kept
+
+
+INNER = (
+    "stretto: 1\nname: inner\ncomponents: inner.py\nsteps: [{name: own, component: own}]\noutput: {n: steps.own.n}\n"
+)
+OUTER = """
+stretto: 1
+name: outer
+components: outer.py
+steps:
+  - {name: shared, component: shared}
+  - {name: sub, workflow: inner.yaml, needs: [shared]}
+"""
+FUNCTION = (
+    "import stretto\n\n@stretto.component(effects='pure', inline=True)\ndef {name}() -> dict:\n    return {{'n': 1}}\n"
+)
+
+
+async def test_what_wraps_components_wraps_those_of_workflows_inside_too(write: Write) -> None:
+    outer = write(
+        {
+            "outer.yaml": OUTER,
+            "inner.yaml": INNER,
+            "outer.py": FUNCTION.format(name="shared"),
+            "inner.py": FUNCTION.format(name="own"),
+        }
+    )
+    asked: list[str] = []
+    wrapped: dict[int, Component] = {}
+
+    class Noting:
+        def __init__(self, inner: Component) -> None:
+            self.card = inner.card
+            self._inner = inner
+
+        async def __call__(self, request: Request) -> Response:
+            asked.append(self.card.name)
+            return await self._inner(request)
+
+    def wrap(component: Component) -> Component:
+        return wrapped.setdefault(id(component), Noting(component))
+
+    async with stretto.load(outer, store=outer.parent / "runs.db") as plain:
+        async with plain.wrapped(wrap) as noting:
+            assert (await noting.run({})).status is RunStatus.OK
+        assert asked == ["shared", "own"]
+        assert noting.plan.manifest == plain.plan.manifest
+        assert (await plain.run({})).status is RunStatus.OK
+    assert asked == ["shared", "own"], "the workflow that it was made from is as it was"

@@ -1,0 +1,102 @@
+"""Faults strike whatever kind a component is of, and wherever it is called from."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stretto
+from stretto.chaos.experiment import Experiment
+from stretto.chaos.places import places_of
+from stretto.chaos.trial import Given
+from stretto.spec.chaos import parse_chaos
+from stretto.spec.chaos_model import FaultKind
+from stretto.spec.fault_keys import USES
+from stretto.store.sqlite import Store
+from tests.unit.chaos.conftest import made, workflow_of
+
+WORKFLOW = """
+stretto: 1
+name: all
+budget: {deadline: 5s, reserve: 1s}
+memory: memory
+steps:
+  - name: each
+    for_each: "input.items"
+    as: item
+    max_parallel: 3
+    on_item_error: null
+    steps:
+      - {name: ask, component: asks, input_mapping: {item: "item", recent: "memory.recent"}, resilience: {timeout: 1s}}
+  - {name: kept, component: kept, needs: [each], resilience: {timeout: 1s, fallback: {component: spare}}}
+  - {name: good, component: good, needs: [kept]}
+output: {kept: "steps.kept.n"}
+"""
+
+NEEDED = {"delay": "20ms", "code": "unavailable", "ahead": "10ms"}
+
+
+@stretto.component("asks", effects="read")
+async def asks(item: str, recent: Any, context: stretto.Context) -> dict[str, Any]:
+    """Asks another."""
+    return await context.call("inner", item=item)
+
+
+@stretto.component("inner", effects="read")
+async def inner(item: str) -> dict[str, bool]:
+    """Answers whoever asks."""
+    return {"long": len(item) > 1}
+
+
+@stretto.component("kept", effects="read", scope="run")
+class Kept:
+    """Counts its calls in a run."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+
+    def __call__(self) -> dict[str, bool]:
+        return {"n": next(self._numbers) == 0}
+
+
+@stretto.component("spare", effects="pure")
+async def spare() -> dict[str, bool]:
+    """Stands in."""
+    return {"n": False}
+
+
+@stretto.reward("good")
+def good() -> float:
+    """Is content."""
+    return 1.0
+
+
+PLACES = ["asks", "inner", "kept", "good", "memory"]
+
+
+def text_of(kind: FaultKind, component: str) -> str:
+    needed = [key.name for key in USES[kind][0]] + (["ahead"] if kind is FaultKind.CLOCK_SKEW else [])
+    keys = "".join(f", {name}: {NEEDED[name]}" for name in needed)
+    return f"{{component: {component}, fault: {kind}, rate: 0.5{keys}}}"
+
+
+@pytest.mark.parametrize("kind", FaultKind)
+def test_a_fault_at_every_kind_of_component_ends_every_run(kind: FaultKind, tmp_path: Path) -> None:
+    memory = stretto.RecencyMemory("memory")
+    faults = ", ".join(text_of(kind, component) for component in PLACES if is_drawn(kind, component))
+    chaos = parse_chaos(f"stretto: 1\nmutants: 0\nseed: 2\nfaults: [{faults}]")
+    given = [Given(input={"items": ["a", "bb", "ccc"]})]
+    with Store(tmp_path / "runs.db") as store:
+        workflow = workflow_of(tmp_path, WORKFLOW, [asks, inner, Kept, spare, good, memory], store)
+        assert {place.component for place in places_of(workflow.plan)} == {*PLACES, "spare"}
+        report = made(Experiment(workflow, chaos, given, runs=30))
+    assert report.runs == 30 == sum(report.statuses.values())
+    assert report.lost_runs == ()
+    assert set(report.statuses) <= {"ok", "degraded", "failed", "expired"}
+    assert all(row.injected for row in report.faults), [row.at for row in report.faults if not row.injected]
+
+
+def is_drawn(kind: FaultKind, component: str) -> bool:
+    """Whether there is a wrong value to draw: booleans there are, and rewards and memories are free."""
+    return kind is not FaultKind.WRONG_VALUE or component in ("inner", "kept")
