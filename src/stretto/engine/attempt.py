@@ -50,6 +50,8 @@ async def protected(called: Called, protection: Protection, request: Request) ->
     finally:
         called.entry = None
         entry.leave(now(), error)
+        if error is not None:
+            _tell_load(called, protection, error)
 
 
 async def attempt(called: Called, request: Request) -> tuple[bytes, JsonObject]:
@@ -68,6 +70,13 @@ def _waits_for_itself(called: Called) -> ComponentError:
         Code.FAILED_PRECONDITION,
         sent=False,
     )
+
+
+def _tell_load(called: Called, protection: Protection, error: BaseException) -> None:
+    """Note on a time-out that it came of load: the component was full when it was asked, or answers late to others."""
+    if isinstance(error, ComponentError) and error.rpc_code is Code.DEADLINE_EXCEEDED:
+        load = protection.load
+        error.of_load = called.waited_s > 0.0 or (load is not None and load.is_high(called.state.now()))
 
 
 async def _enter(called: Called, protection: Protection, deadline: float | None) -> Entry:

@@ -112,7 +112,7 @@ def _tell(standby: Standby, phase: int, state: RunState, request: RunRequest, fa
 async def _answer(state: RunState, business: BusinessFallback, frame: Frame, lane: Lane, failure: Failure) -> None:
     """Ask the fallback, within the reserve."""
     run = state.run
-    frame[RUN] = {**run_root(run), "failure": _as_told(state, failure)}
+    frame[RUN] = {**run_root(run, state.downgrades), "failure": _as_told(state, failure)}
     run.reason, run.error = failure.reason, failure.error
     try:
         output = await _output(state, business, frame, lane)

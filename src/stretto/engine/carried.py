@@ -1,7 +1,7 @@
 """What an interrupted run did before it was resumed counts on: its writes, what it consumed, rewards, downgrades."""
 
 from stretto.engine.history import History
-from stretto.engine.state import RunState
+from stretto.engine.state import RunState, downgrade
 from stretto.types.budget import Budget
 from stretto.types.enums import StepStatus
 
@@ -14,7 +14,7 @@ def carry_on(state: RunState, history: History, budget: Budget) -> None:
     state.receipts.update(history.effects)
     for step in history.steps.values():
         if step.status is StepStatus.FALLBACK:
-            state.is_downgraded = True
+            state.downgrades.append(downgrade(step))
         if step.status is not StepStatus.OK:
             continue
         state.rewards.extend(step.rewards)

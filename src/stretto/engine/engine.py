@@ -251,7 +251,7 @@ class Engine:
         frame[INPUT] = value
         frame[RESOURCES] = request.resources if state.live is None else around(state)
         if plan.reads_run:
-            frame[RUN] = run_root(run)
+            frame[RUN] = run_root(run, state.downgrades)
         if plan.business is None:
             await _work(state, request, frame, lane)
             return

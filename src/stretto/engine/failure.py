@@ -124,7 +124,7 @@ def reason_of(error: StrettoError) -> Reason:
         return Reason.BREAKER
     if isinstance(error, ComponentError):
         if error.rpc_code is Code.DEADLINE_EXCEEDED:
-            return Reason.TIMEOUT
+            return Reason.CONGESTION if error.of_load else Reason.TIMEOUT
         if error.rpc_code is Code.RESOURCE_EXHAUSTED:
             return Reason.CONGESTION
     return Reason.ERROR

@@ -20,6 +20,7 @@ from stretto.engine.breaker import Breaker, BreakerState, Permit, Tally
 from stretto.engine.bulkhead import Bulkhead, Slot
 from stretto.engine.latency import Latency
 from stretto.engine.limit import limit_of, retuned_limit
+from stretto.engine.load import Load
 from stretto.engine.quota import RetryQuota
 from stretto.engine.recent import Recent
 from stretto.engine.streak import Streak, StreakState
@@ -114,6 +115,8 @@ class Protection:
         self.breaker = None if rules.breaker is None else Breaker(rules.breaker)
         if self.breaker is not None:
             self.breaker.on_change = self._tell
+        self.load = None if rules.breaker is None and rules.bulkhead is None else Load()
+        """Whether the component answers later than usual; watched where anything watches over its calls."""
         self._bulkhead_rule = rules.bulkhead
         self.bulkhead = None if rules.bulkhead is None else _bulkhead(component, rules.bulkhead)
         self.latency = None if self.bulkhead is not None else Latency()
@@ -325,6 +328,8 @@ class Entry:
             protection.latency.note(took_s, failed=failed)
         if protection.streak is not None:
             protection.heard(self._trial, now, error, is_over=ended is not None)
+        if protection.load is not None and began is not None:
+            protection.load.note(now, took_s, failed=failed)
         if self._permit is not None:
             if ended is None or not says_something(error):
                 self._permit.drop(now)

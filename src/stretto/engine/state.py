@@ -16,7 +16,7 @@ from stretto.record.recorder import Journal
 from stretto.types.budget import Budget
 from stretto.types.enums import Durability, Reason, RunStatus, StepStatus
 from stretto.types.ids import StepPath
-from stretto.types.json import JsonObject
+from stretto.types.json import Json, JsonObject
 from stretto.types.learning import Reward
 from stretto.types.messages import RunInfo
 from stretto.types.protocols import Clock, Live
@@ -26,6 +26,12 @@ from stretto.types.resources import SEEN
 def milliseconds(seconds: float) -> float:
     """Seconds, not negative, as milliseconds to a microsecond; `round` to three digits costs twice as much."""
     return int(seconds * 1e6 + 0.5) / 1e3
+
+
+def downgrade(record: StepRecord) -> Json:
+    """A step that something answered in place of, as others of its run may read it."""
+    reason = record.reason or Reason.ERROR
+    return {"step": record.path, "component": record.component, "reason": reason.value}
 
 
 class StepFailed(Exception):  # noqa: N818  # control flow inside the engine, never raised out of it
@@ -78,8 +84,8 @@ class RunState(msgspec.Struct, kw_only=True):
     seen: dict[StepPath, JsonObject] = msgspec.field(default_factory=dict)
     """What steps under way read of `resources`, with the values seen; goes into their records."""
     history: History | None = None
-    is_downgraded: bool = False
-    """Whether something answered in place of a step."""
+    downgrades: list[Json] = msgspec.field(default_factory=list)
+    """What answered in place of a step so far, as `run.downgrades` has it: the list that the steps read."""
     rewards: list[Reward] = msgspec.field(default_factory=list)
     receipts: dict[StepPath, EffectRecord] = msgspec.field(default_factory=dict)
     """Writes of this run so far, so that a repeated path is never written twice."""
@@ -88,6 +94,11 @@ class RunState(msgspec.Struct, kw_only=True):
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
+
+    @property
+    def is_downgraded(self) -> bool:
+        """Whether something answered in place of a step."""
+        return bool(self.downgrades)
 
     def ms(self, at: float) -> float:
         """Milliseconds since the run's start, to a microsecond."""
@@ -106,7 +117,7 @@ class RunState(msgspec.Struct, kw_only=True):
         """Go by a step that did not answer itself, for this run and for those after it."""
         is_fallback = record.status is StepStatus.FALLBACK
         if is_fallback:
-            self.is_downgraded = True
+            self.downgrades.append(downgrade(record))
         if self.standbys is None:
             return
         if is_fallback:

@@ -47,13 +47,18 @@ class Advantages:
     """Groups of several runs that all had the same reward: nothing to tell apart."""
 
 
-def group_advantages(rewards_R: Floats, groups_R: Ints, scale: Scale = Scale.STD) -> Advantages:
+def group_advantages(
+    rewards_R: Floats, groups_R: Ints, scale: Scale = Scale.STD, *, weights_R: Floats | None = None
+) -> Advantages:
     """Compare each reward with those of its group.
 
     GRPO (Shao et al. 2024, arXiv:2402.03300, section 4.1.2): A = (r - mean) / (std + 1e-6), std unbiased (n - 1).
     Dr. GRPO (Liu et al. 2025, arXiv:2503.20783, section 3.2): A = r - mean. REINFORCE++-baseline (Hu et al. 2025,
     arXiv:2501.03262): A = (r - mean) / std over the batch. A group of one has advantage 0, never its raw reward:
     that would push towards whatever was done, good or bad.
+
+    A run of a weight below 1 counts so much in the mean of its group, and so much of its advantage is left: those of a
+    group, weighted, still come to 0. None weighs each 1.
 
     Unknown rewards must have been left out: a NaN here is an error.
     """
@@ -68,9 +73,10 @@ def group_advantages(rewards_R: Floats, groups_R: Ints, scale: Scale = Scale.STD
         )
     _, group_R = np.unique(groups_R, return_inverse=True)
     sizes = np.bincount(group_R)
-    centred_R = rewards_R - _group_means(rewards_R, group_R, sizes)
+    weighs_R = np.ones(len(rewards_R)) if weights_R is None else weights_R
+    centred_R = rewards_R - _group_means(rewards_R, group_R, weighs_R)
     return Advantages(
-        values_R=_scaled(np.where(sizes[group_R] > 1, centred_R, 0.0), group_R, sizes, scale),
+        values_R=_scaled(np.where(sizes[group_R] > 1, centred_R, 0.0), group_R, sizes, scale) * weighs_R,
         groups=len(sizes),
         singletons=int(np.sum(sizes == 1)),
         flat=int(np.sum((sizes > 1) & (_ranges(rewards_R, group_R, len(sizes)) == 0.0))),
@@ -89,11 +95,12 @@ def _scaled(centred_R: Floats, group_R: Ints, sizes: Ints, scale: Scale) -> Floa
     assert_never(scale)
 
 
-def _group_means(values_R: Floats, group_R: Ints, sizes: Ints) -> Floats:
+def _group_means(values_R: Floats, group_R: Ints, weights_R: Floats) -> Floats:
     """Each run's group mean; exact for equal values, so that a flat group centres to 0 and not to rounding noise."""
-    first = np.zeros(len(sizes))
+    weight = np.bincount(group_R, weights_R)
+    first = np.zeros(len(weight))
     first[group_R] = values_R
-    shifted = np.bincount(group_R, values_R - first[group_R], len(sizes)) / sizes
+    shifted = np.bincount(group_R, (values_R - first[group_R]) * weights_R, len(weight)) / weight
     means: Floats = (first + shifted)[group_R]
     return means
 

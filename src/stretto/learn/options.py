@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from stretto.learn.advantage import Scale
 from stretto.learn.objective import Objective
+from stretto.learn.samples import Downgraded
 from stretto.types.errors import UsageError
 
 DEFAULT_CLIP = 0.2
@@ -51,6 +52,9 @@ class TrainOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         0.003
     )
     kl: Annotated[float, Meta(description="weight of the pull towards the policy that training started from")] = 0.001
+    downgraded: Annotated[
+        Downgraded, Meta(description="what becomes of runs that a time-out, congestion or an open breaker downgraded")
+    ] = Downgraded.EXCLUDE
     seed: Annotated[int, Meta(description="of the tasks' order, the runs' seeds and the minibatches")] = 0
 
     def __post_init__(self) -> None:

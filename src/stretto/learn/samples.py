@@ -28,6 +28,22 @@ from stretto.types.learning import Action
 ACCIDENTS: Final = frozenset({Reason.TIMEOUT, Reason.CONGESTION, Reason.BREAKER})
 """Downgrades that befell a run: its reward tells of the weather, not of its choices (REQUIREMENTS M2)."""
 
+DOWNWEIGHT: Final = 0.25
+"""What such a run counts under `downweight`, where another counts 1: four of them move the policy as far as one choice
+does. No paper's figure; what it should be hangs on how much of the accident was chosen."""
+
+
+class Downgraded(StrEnum):
+    """What becomes of runs in which an accident downgraded a step."""
+
+    EXCLUDE = "exclude"
+    """They are left out."""
+    DOWNWEIGHT = "downweight"
+    """They count, a quarter each."""
+    KEEP = "keep"
+    """They count as if what befell them had been chosen."""
+
+
 LOGPROB_TOLERANCE: Final = 1e-6
 """Nats. Weights are float64 at both ends, so an honest difference is rounding, near 1e-14."""
 
@@ -84,6 +100,8 @@ class Samples:
     run_B: Ints
     """Each decision's run, an index into the R runs."""
     rewards_R: Floats
+    weights_R: Floats
+    """What each run counts: 1, or less for one that an accident downgraded."""
     group_R: Ints
     """Each run's group, an index into `groups`."""
     runs: tuple[RunId, ...]
@@ -109,6 +127,7 @@ class _Fold:
 
     runs: list[RunId] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
     groups: dict[Group, int] = field(default_factory=dict)
     group: list[int] = field(default_factory=list)
     run: list[int] = field(default_factory=list)
@@ -124,30 +143,39 @@ def collect(
     *,
     on_policy: bool = True,
     accidents: frozenset[Reason] = ACCIDENTS,
+    downgraded: Downgraded = Downgraded.EXCLUDE,
     as_of_ns: int | None = None,
 ) -> Samples:
     """Fold runs into the samples of one policy component.
 
     `policy` is the component with the weights that acted. Every decision that carries their digest must have the
     log-probability that they give; with `on_policy`, every decision must carry it. Runs and decisions that teach
-    nothing are left out before any group statistic, and counted.
+    nothing are left out before any group statistic, and counted. What `accidents` downgraded is treated as
+    `downgraded` says.
 
     Raises PolicyMismatchError when the record and the weights disagree.
     """
     fold = _Fold()
     for item in recorded:
-        _fold_run(fold, item, policy, accidents, as_of_ns)
+        _fold_run(fold, item, policy, accidents, downgraded, as_of_ns)
     samples = _samples(fold, policy)
     _check_policy(samples, fold, policy, on_policy=on_policy)
     return samples
 
 
 def _fold_run(
-    fold: _Fold, item: Recorded, policy: SoftmaxPolicy, accidents: frozenset[Reason], as_of_ns: int | None
+    fold: _Fold,
+    item: Recorded,
+    policy: SoftmaxPolicy,
+    accidents: frozenset[Reason],
+    downgraded: Downgraded,
+    as_of_ns: int | None,
 ) -> None:
     run = item.run
     reward = reward_as_of(run, item.annotations, as_of_ns)
-    reason = _why_not(fold, run, policy.name, accidents)
+    is_accident = any(step.reason in accidents for step in run.steps)
+    is_left_out = is_accident and downgraded is Downgraded.EXCLUDE
+    reason = _why_not(fold, run, policy.name, is_left_out=is_left_out)
     if reason is None and reward is None:
         reason = Exclusion.REWARD_UNKNOWN
     steps = [step for step in run.steps if step.component == policy.name]
@@ -163,15 +191,16 @@ def _fold_run(
         group = Group(task=run.labels["task"], component=policy.name)
         fold.runs.append(run.id)
         fold.rewards.append(reward)
+        fold.weights.append(DOWNWEIGHT if is_accident and downgraded is Downgraded.DOWNWEIGHT else 1.0)
         fold.group.append(fold.groups.setdefault(group, len(fold.groups)))
 
 
-def _why_not(fold: _Fold, run: Run, policy: str, accidents: frozenset[Reason]) -> Exclusion | None:
+def _why_not(fold: _Fold, run: Run, policy: str, *, is_left_out: bool) -> Exclusion | None:
     if run.status is None:
         return Exclusion.NOT_ENDED
     if run.simulated:
         return Exclusion.SIMULATED
-    if any(step.reason in accidents for step in run.steps):
+    if is_left_out:
         return Exclusion.ACCIDENT
     if any(step.is_quarantined for step in run.steps):
         return Exclusion.QUARANTINED
@@ -218,6 +247,7 @@ def _samples(fold: _Fold, policy: SoftmaxPolicy) -> Samples:
         behaviour_B=np.array([a.logprob for a in fold.actions], np.float64),
         run_B=np.array(fold.run, np.int64),
         rewards_R=np.array(fold.rewards, np.float64),
+        weights_R=np.array(fold.weights, np.float64),
         group_R=np.array(fold.group, np.int64),
         runs=tuple(fold.runs),
         groups=tuple(fold.groups),

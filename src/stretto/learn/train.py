@@ -125,7 +125,8 @@ async def _one_update(
     number = progress.update + 1
     acting = policy.with_weights(str(kept.checkpoint(progress.weights)))
     ids = await rollout(acting, requests_of(tasks, progress.options, number))
-    report = learner.learn(collect(await _read_back(read, ids), acting), number)
+    samples = collect(await _read_back(read, ids), acting, downgraded=progress.options.downgraded)
+    report = learner.learn(samples, number)
     progress = msgspec.structs.replace(progress, weights=report.weights, reports=(*progress.reports, report))
     kept.save(progress, learner)
     return progress

@@ -76,7 +76,9 @@ class Learner:
         if samples.decisions == 0:
             raise LearningError(_nothing(samples, update))
         acted = self.weights.digest
-        advantages = group_advantages(samples.rewards_R, samples.group_R, self.options.advantage)
+        advantages = group_advantages(
+            samples.rewards_R, samples.group_R, self.options.advantage, weights_R=samples.weights_R
+        )
         choices = _choices(samples, advantages.values_R[samples.run_B], logprobs_of(samples, self.start))
         columns_C, seen = samples.seen.compact()
         steps = [
@@ -161,7 +163,12 @@ def _report(
 def _nothing(samples: Samples, update: int) -> str:
     reasons = ", ".join(f"{reason}: {count}" for reason, count in samples.excluded.items()) or "no runs came back"
     refused = "".join(f"\n  {line}" for line in samples.refused)
+    accidents = (
+        "; a component was slow or down: wait until it is well, or let such runs count with downgraded=downweight"
+        if samples.excluded.get(Exclusion.ACCIDENT)
+        else ""
+    )
     return (
         f"update {update} has no decision to learn from ({reasons}). Look at one of its runs with "
-        f"`stretto runs show`; a run needs the label task, a known reward, and a sampled choice{refused}"
+        f"`stretto runs show`; a run needs the label task, a known reward, and a sampled choice{accidents}{refused}"
     )

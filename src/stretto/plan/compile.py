@@ -31,7 +31,7 @@ from stretto.plan.resources import components_of, resources_type, with_probes_of
 from stretto.plan.sla.promise import promise_of
 from stretto.plan.sla.verdict import hold_promises
 from stretto.plan.slots import Slots
-from stretto.plan.valuetype import DYN, INT, STRING, ValueType, from_schema, object_of
+from stretto.plan.valuetype import DYN, INT, STRING, ValueType, array_of, from_schema, object_of
 from stretto.record.canonical import canonical
 from stretto.record.model import Manifest
 from stretto.spec.model import FieldMapping, StepSpec, WorkflowSpec
@@ -52,6 +52,7 @@ RUN_TYPE: Final = object_of(
         "labels": DYN,
         "seed": INT,
         "started_at_ms": INT,
+        "downgrades": array_of(object_of({"step": STRING, "component": STRING, "reason": STRING})),
     }
 )
 """What `run.*` reads; `engine` fills it."""

@@ -213,6 +213,8 @@ class ComponentError(StrettoError):
     retry_after_s: float | None = None
     """What the component asked for before the next attempt, seconds."""
     retryable = True
+    of_load = False
+    """True for a time-out that came because the component was under load."""
     sent = True
     """False when the request surely never left: whatever the code, a write did not happen."""
 

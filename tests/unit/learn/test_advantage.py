@@ -52,6 +52,25 @@ def test_singleton_and_flat_groups_are_counted_and_pull_nowhere() -> None:
     assert result.values_R[:4].tolist() == [0.0] * 4
 
 
+def test_a_run_that_weighs_less_counts_less_in_its_group_and_moves_less() -> None:
+    """Mean (0.25 * -1 + 1 + 1) / 2.25 = 7/9."""
+    found = group_advantages(
+        np.array([-1.0, 1.0, 1.0]), np.zeros(3, int), Scale.NONE, weights_R=np.array([0.25, 1.0, 1.0])
+    ).values_R
+    assert found == pytest.approx([0.25 * (-1 - 7 / 9), 2 / 9, 2 / 9])
+
+
+@given(batches, st.sampled_from(Scale), st.data())
+def test_weighted_advantages_of_a_group_come_to_nothing(
+    pairs: list[tuple[int, float]], scale: Scale, data: st.DataObject
+) -> None:
+    weights = np.array([data.draw(st.sampled_from([0.25, 1.0])) for _ in pairs])
+    groups, values = (np.array(column) for column in zip(*pairs, strict=True))
+    found = group_advantages(values.astype(float), groups, scale, weights_R=weights).values_R
+    for group in set(groups.tolist()):
+        assert found[groups == group].sum() == pytest.approx(0.0, abs=1e-6)
+
+
 @given(batches, st.sampled_from(Scale))
 def test_agrees_with_a_slow_reference(pairs: list[tuple[int, float]], scale: Scale) -> None:
     assert advantages(pairs, scale) == pytest.approx(slow(pairs, scale), abs=1e-6)

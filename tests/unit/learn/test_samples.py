@@ -11,7 +11,7 @@ import pytest
 
 from stretto.components.policy import SoftmaxPolicy
 from stretto.components.policy_weights import PolicyWeights
-from stretto.learn.samples import Exclusion, Group, Recorded, collect, logprobs_of
+from stretto.learn.samples import DOWNWEIGHT, Downgraded, Exclusion, Group, Recorded, collect, logprobs_of
 from stretto.record.model import NULL, Annotation, ErrorInfo, Manifest, Run, StepRecord
 from stretto.types.enums import Reason, RunStatus, StepStatus
 from stretto.types.errors import PolicyMismatchError
@@ -117,6 +117,20 @@ def test_a_degraded_run_counts_and_which_accidents_exclude_it_is_the_callers() -
     run = run_of("r1", [choice(), fallen], 1.0, status=RunStatus.DEGRADED)
     assert fold(run).decisions == 0
     assert fold(run, accidents=frozenset({Reason.CONGESTION})).decisions == 1
+
+
+def test_what_an_accident_downgraded_can_be_kept_or_weigh_less() -> None:
+    fallen = step_of("api", {}, {}, status=StepStatus.FALLBACK, reason=Reason.CONGESTION)
+    runs = [run_of("r1", [choice(), fallen], 1.0, status=RunStatus.DEGRADED), run_of("r2", [choice()], 2.0)]
+    assert fold(*runs).weights_R.tolist() == [1.0]
+    assert fold(*runs, downgraded=Downgraded.KEEP).weights_R.tolist() == [1.0, 1.0]
+    assert fold(*runs, downgraded=Downgraded.DOWNWEIGHT).weights_R.tolist() == [DOWNWEIGHT, 1.0]
+
+
+def test_a_kept_run_is_held_to_all_else() -> None:
+    fallen = step_of("api", {}, {}, status=StepStatus.FAILED, reason=Reason.TIMEOUT)
+    failed = run_of("r1", [choice(), fallen], 1.0, status=RunStatus.FAILED)
+    assert fold(failed, downgraded=Downgraded.KEEP).excluded == {Exclusion.NOT_SUCCEEDED: 1}
 
 
 DROPPED = [
