@@ -49,7 +49,7 @@ steps:
     resilience:
       timeout: 3s
       bulkhead: {limit: 16, queue: 100}
-      fallback: {output: {filled: false}}
+      fallback: {output: {filled: false}, after: 1000}  # it is asked whatever happened before
   - name: profit
     component: profit
     input_mapping: {order: steps.trader.order, filled: steps.place.filled, downgrades: run.downgrades}

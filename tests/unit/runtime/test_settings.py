@@ -253,6 +253,7 @@ class TestRefused:
             ("steps.ask.timeout", "{a: 1}", SpecError, "`timeout` is a mapping"),
             ("steps.ask.timeout", "a: b: c", SpecError, "setting:1"),
             ("steps.ask.timeout", "1s\nsteps: 3", UsageError, "expected one line"),
+            ("steps.ask.timeout", "2m", SpecError, "deadline"),
             ("steps.ask.retry.attempts", "many", SpecError, "a whole number from 1 to 100"),
             ("steps.ask.retry.attempts", 0, SpecError, "`attempts` is the number 0"),
             ("steps.ask.retry.attempts", float("nan"), SpecError, "`attempts` is null"),
