@@ -49,6 +49,9 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """Looked up without regard to case."""
     body: bytes
     queue_ms: float = 0.0
+    """Waiting for a connection."""
+    took_ms: float = 0.0
+    """From the connection to the end of the body."""
 
 
 def refusal(name: str, address: Address, reply: Reply) -> ComponentError:

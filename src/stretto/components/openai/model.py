@@ -53,7 +53,8 @@ class OpenAiModel:
     give the model's own, before the temperature. `prices` turn tokens into cost.
 
     An attempt is one HTTP request. `max_connections` bounds those at once; waiting for one is the attempt's
-    `queue_ms`. Raises UsageError for what cannot work.
+    `queue_ms`, and so is waiting inside the server where its answer tells (llama.cpp, Groq, TGI). Raises UsageError for
+    what cannot work.
     """
 
     def __init__(
@@ -164,6 +165,7 @@ class OpenAiModel:
 
     def _received(self, address: Address, body: JsonObject, reply: Reply) -> Response:
         from stretto.components.openai.answer import response_of
+        from stretto.components.openai.waiting import server_queue_ms
         from stretto.components.openai.wire import decode
 
         name = self._settings.name
@@ -176,7 +178,8 @@ class OpenAiModel:
         reason = completion.choices[0].finish_reason or ""
         if reason in BROKEN_OFF:
             raise broken_off(name, address, reason)
-        return response_of(self._settings, body, completion, reply.queue_ms)
+        queue_ms = reply.queue_ms + server_queue_ms(reply, completion)
+        return response_of(self._settings, body, completion, queue_ms)
 
 
 def _headers(address: Address, run: RunInfo) -> dict[str, str]:

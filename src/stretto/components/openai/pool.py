@@ -38,7 +38,7 @@ class Pool:
         Raises ComponentError, with `sent` false when the request surely never left.
         """
         name = self._settings.name
-        waiting = _Waiting()
+        waiting, began = _Waiting(), self.loop.time()
         try:
             async with self._session.post(
                 address.url,
@@ -48,7 +48,14 @@ class Pool:
                 trace_request_ctx=waiting,
             ) as response:
                 content = await self._read(address, response)
-                return Reply(status=response.status, headers=response.headers, body=content, queue_ms=waiting.ms)
+                took_ms = (self.loop.time() - began) * 1000.0 - waiting.ms
+                return Reply(
+                    status=response.status,
+                    headers=response.headers,
+                    body=content,
+                    queue_ms=waiting.ms,
+                    took_ms=took_ms,
+                )
         except (aiohttp.ClientSSLError, aiohttp.ClientConnectorCertificateError) as error:
             raise unreachable(name, address, str(error), retryable=False) from error
         except (aiohttp.InvalidURL, UnicodeError) as error:  # a host that no name server could know

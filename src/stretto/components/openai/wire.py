@@ -110,6 +110,8 @@ class WireUsage(msgspec.Struct, frozen=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: PromptDetails | None = None
+    queue_time: Json = None
+    """Groq: seconds."""
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -122,6 +124,8 @@ class Completion(msgspec.Struct, frozen=True):
     usage: WireUsage | None = None
     prompt_token_ids: list[TokenId] | None = None
     """vLLM."""
+    timings: Json = None
+    """llama.cpp: how long it worked on the prompt and on the completion."""
 
 
 decode: msgspec.json.Decoder[Completion] = msgspec.json.Decoder(Completion)

@@ -1,0 +1,78 @@
+"""In the record of a step waiting stands apart from working: for a thread, and for a connection."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+import stretto
+from stretto.components.threads import Threads
+from stretto.record.model import StepRecord
+from tests.unit.components.openai.standin import StandIn
+from tests.unit.runtime.conftest import WorkflowOf
+
+ONE = """
+stretto: 1
+name: one
+steps: [{name: a, component: a, input_mapping: {prompt: "'hi'"}}]
+"""
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[StandIn]:
+    standing = StandIn()
+    await standing.start()
+    yield standing
+    await standing.stop()
+
+
+def whole(step: StepRecord) -> float:
+    return step.ended_ms - step.started_ms
+
+
+async def two(workflow: stretto.Workflow, until: Any) -> list[StepRecord]:
+    """The steps of two runs at once, of which one waits until `until` lets the other go on."""
+    async with workflow:
+        runs = [asyncio.ensure_future(workflow.run({})) for _ in range(2)]
+        await until()
+        return sorted([(await run).steps[0] for run in runs], key=lambda step: step.queue_ms)
+
+
+async def test_for_a_thread_of_a_pool_that_is_full(workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, gate, entered = Threads(1), threading.Event(), threading.Event()
+    monkeypatch.setattr("stretto.components.python.invoke.THREADS", pool)
+
+    @stretto.component(effects="pure")
+    def a(prompt: str) -> dict[str, str]:
+        entered.set()
+        assert gate.wait(10)
+        return {"prompt": prompt}
+
+    async def until() -> None:
+        await asyncio.to_thread(entered.wait, 10)
+        while pool.queued == 0:  # noqa: ASYNC110  # the pool tells nobody
+            await asyncio.sleep(0)
+        assert (pool.busy, pool.queued) == (1, 1)
+        gate.set()
+
+    first, second = await two(workflow_of(ONE, a), until)
+    assert second.queue_ms > first.queue_ms
+    assert second.queue_ms + second.service_ms == pytest.approx(whole(second), abs=0.01)
+    assert (pool.busy, pool.queued) == (0, 0)
+
+
+async def test_for_a_connection_to_a_model_server(workflow_of: WorkflowOf, server: StandIn) -> None:
+    server.reply()
+    server.gate.clear()
+
+    async def until() -> None:
+        await server.arrived.wait()
+        server.gate.set()
+
+    model = stretto.OpenAiModel("a", model="small", base_url=server.base_url, max_connections=1)
+    first, second = await two(workflow_of(ONE, model), until)
+    assert first.queue_ms == 0.0
+    assert second.queue_ms > 0.0
+    assert second.queue_ms + second.service_ms == pytest.approx(whole(second), abs=0.01)
