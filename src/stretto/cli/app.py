@@ -22,6 +22,7 @@ VERBS: Final = {
     "semantics": "stretto.cli.semantics",
     "replay": "stretto.cli.replay",
     "chaos": "stretto.cli.chaos",
+    "fallback": "stretto.cli.fallback",
     "demo": "stretto.cli.demo",
     "fallback": "stretto.cli.fallback",
     "schema": "stretto.cli.schema",

@@ -58,7 +58,7 @@ def run(  # one parameter a flag
 ) -> int:
     """Run a workflow once; print its output and keep the run.
 
-    Exits with 1 when the run did not end ok or degraded. Ctrl-C cancels the components and seals the run as cancelled.
+    Exits with 1 when the run gave no answer. Ctrl-C cancels the components and seals the run as cancelled.
     """
     run_input = read_object(given, "--input")
     request = RunRequest(

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -14,12 +15,14 @@ import msgspec
 
 from stretto.engine.admission import Admitted
 from stretto.engine.engine import Engine
+from stretto.engine.exercise import Exercised
 from stretto.engine.history import History, hold_to_manifest
 from stretto.engine.protection import ProtectionStats
 from stretto.engine.protections import Protections
 from stretto.engine.request import RunRequest, hold_to_baggage, request_of
 from stretto.engine.standby import Fallbacks, Standbys
 from stretto.engine.substitutes import encoded_answer
+from stretto.plan.model import Plan
 from stretto.record.model import EffectRecord, Run
 from stretto.runtime.asked import (
     admit_each,
@@ -31,6 +34,7 @@ from stretto.runtime.asked import (
 )
 from stretto.runtime.blocking import OwnLoop
 from stretto.runtime.catalog import ComponentCatalog
+from stretto.runtime.exercising import Exercising, exercise_each
 from stretto.runtime.following import Following
 from stretto.runtime.many import in_order
 from stretto.runtime.meant import find_run
@@ -85,6 +89,7 @@ class Workflow:
         self._opening = Opening(held, self._kin.shared)
         self._own_loop = self._kin.join(self._opening)
         self._engine: Engine | None = None
+        self._exercising = None if catalog.is_per_run else _exercising(self.plan, store)
 
     @property
     def name(self) -> str:
@@ -176,7 +181,10 @@ class Workflow:
         """Run once, with everything that a run can be asked for."""
         check_request_type(request)
         engine = await self._ready()
-        return await engine.run(self.plan, request)
+        run = await engine.run(self.plan, request)
+        if self._exercising is not None:
+            self._exercising.after(run)
+        return run
 
     def run_sync(self, run_input: Mapping[str, object], **options: Any) -> Run:
         """`run` for code that is not async; takes the same options.
@@ -210,14 +218,18 @@ class Workflow:
         engine = await self._ready()
 
         make = partial(engine.run_admitted, self.plan)
+        exercising = self._exercising
 
         async def make_and_tell(admitted: Admitted) -> Run:
             run = await make(admitted)
+            if exercising is not None:
+                exercising.after(run)
             if on_run is not None:
                 on_run(run)
             return run
 
-        return await in_order(make if on_run is None else make_and_tell, todo, concurrency=concurrency)
+        is_told = on_run is not None or exercising is not None
+        return await in_order(make_and_tell if is_told else make, todo, concurrency=concurrency)
 
     # resume and replay
 
@@ -284,6 +296,21 @@ class Workflow:
             traceparent="",
         )
         return await engine.replay(self.plan, run, request, outputs=outputs or {}, dry_run=dry_run)
+
+    async def exercise_fallback(self, runs: Iterable[Run]) -> list[Exercised]:
+        """Ask this workflow's fallback what it would have answered for recorded runs; results in their order.
+
+        What it would have answered is held to the contract and to what is expected of it, and kept as annotations.
+        Raises UsageError when the workflow has no fallback.
+        """
+        business = self.plan.business
+        if business is None:
+            raise UsageError(
+                f"workflow '{self.name}' has no fallback to exercise; `fallback: {{component: ...}}` at the top of its "
+                "file gives it one"
+            )
+        await self._ready()
+        return await exercise_each(self.plan, business, list(runs), self.store, time.time_ns())
 
     # settings
 
@@ -361,6 +388,8 @@ class Workflow:
         Waits for an `open` under way. A component that does not close, within seconds and without an error, is told of
         in the log. Raises UsageError when they are open in another event loop that has not ended.
         """
+        if self._exercising is not None:
+            await self._exercising.close()
         self._kin.following.leave(self._tuning)
         await self._opening.close()
         await asyncio.to_thread(self.store.flush)
@@ -394,3 +423,10 @@ class Workflow:
     def _known(self) -> ComponentCatalog:
         """Every component that it declares, and those that its sub-workflows call and bring themselves."""
         return ComponentCatalog({**{each.card.name: each for each in self._catalog}, **self.plan.components})
+
+
+def _exercising(plan: Plan, store: Store) -> Exercising | None:
+    business = plan.business
+    if business is None or business.exercise is None:
+        return None
+    return Exercising(plan, business, business.exercise, store)

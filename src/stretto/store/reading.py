@@ -161,6 +161,15 @@ def load_annotations(connection: sqlite3.Connection, run_id: str, as_of_ns: int 
     return [decode_annotation(row[0]) for row in connection.execute(query, (run_id, until))]
 
 
+def annotated(connection: sqlite3.Connection, name: str) -> list[tuple[str, Annotation]]:
+    """Annotations of a name with the workflow of their run, oldest first."""
+    query = (
+        "SELECT runs.workflow, annotations.doc FROM annotations JOIN runs ON runs.id = annotations.run_id "
+        "WHERE annotations.name = ? ORDER BY annotations.at_ns, annotations.id"
+    )
+    return [(workflow, decode_annotation(doc)) for workflow, doc in connection.execute(query, (name,))]
+
+
 def _where(filters: Filters) -> tuple[str, list[object]]:
     given = {name: value for name, value in filters.items() if value is not None}
     return " AND ".join([_CONDITIONS[name] for name in given]) or "TRUE", list(given.values())

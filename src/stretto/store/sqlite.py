@@ -184,6 +184,13 @@ class Store:
         with self._reader.snapshot() as connection:
             return reading.load_annotations(connection, found, as_of_ns)
 
+    def annotated(self, name: str) -> Sequence[tuple[str, Annotation]]:
+        """Every annotation of a name, each with the workflow of its run, in the order in which they became known."""
+        check_text("the name of annotations", name)
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            return reading.annotated(connection, name)
+
     def stats(self) -> StoreStats:
         """How much there is."""
         self._catch_up()

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from stretto.cli.doctor.fallbacks import fallbacks
 from stretto.cli.doctor.findings import Finding, State
 from stretto.cli.doctor.unfinished import unfinished
 from stretto.cli.waiting import Typed
@@ -107,6 +108,7 @@ def _content(store: Store, typed: Typed) -> Iterator[Finding]:
         "the disk was full or failed when they were written; see that it is well, and run them again",
     )
     yield from unfinished(store, typed)
+    yield from fallbacks(store)
 
 
 def _counted(name: str, count: int, what: str, remedy: str) -> Finding:

@@ -1,4 +1,5 @@
-"""`stretto fallback`: rules that answer when nothing else does, checked, tested and served apart."""
+"""`stretto fallback`: what answers when nothing else does; checked, tested, served apart, and exercised before it is
+needed."""
 
 import typer
 
@@ -6,12 +7,14 @@ from stretto.cli.app import LazyGroup
 
 
 class FallbackVerbs(LazyGroup):
-    """The verbs on rules."""
+    """The verbs on rules, and on the fallback of a workflow."""
 
     modules = {  # noqa: RUF012  # declared ClassVar by the base
         "check": "stretto.cli.fallback.check",
         "test": "stretto.cli.fallback.test",
         "serve": "stretto.cli.fallback.serve",
+        "status": "stretto.cli.fallback.status",
+        "exercise": "stretto.cli.fallback.exercise",
     }
 
 
@@ -20,4 +23,4 @@ app = typer.Typer(cls=FallbackVerbs, add_completion=False, no_args_is_help=True)
 
 @app.callback()
 def fallback() -> None:
-    """Check, test and serve the rules of a business fallback."""
+    """Check, test and serve the rules of a business fallback; exercise that of a workflow, and see that it is well."""

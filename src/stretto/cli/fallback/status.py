@@ -1,0 +1,125 @@
+"""`stretto fallback status`: whether what answers in a workflow's place was tried of late, and what came of it."""
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+from rich.text import Text
+
+from stretto.cli.compiled import compiled
+from stretto.cli.exits import Exit
+from stretto.cli.fallback.declared import declared
+from stretto.cli.help import VerbCommand
+from stretto.cli.opened import opened
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
+from stretto.cli.plan_lines import fallback_of
+from stretto.cli.rows import labelled
+from stretto.cli.terminal import print_json, results, show
+from stretto.cli.words import count_text, time_text
+from stretto.plan.model import BusinessFallback, Plan
+from stretto.runtime.exercising import NS, Drill, last_drills
+from stretto.runtime.load import store_path
+from stretto.store.connect import is_there
+from stretto.store.sqlite import Store
+from stretto.types.enums import RunStatus
+
+app = typer.Typer(add_completion=False)
+
+_TOLD: Final = 3
+"""Failures that are told in full."""
+
+
+@app.command(cls=VerbCommand)
+def status(file: WorkflowFile = DEFAULT_WORKFLOW, store: StorePath = None, as_json: AsJson = False) -> int:
+    """Say whether a workflow's fallback was exercised of late, what came of it, and how often it answered.
+
+    Exits with 1 when the last exercise went wrong, or when the next is overdue.
+    """
+    plan = compiled(file)
+    business = declared(plan, file)
+    drill, answered = _kept(plan, store)
+    wrong = _wrong(business, drill, time.time_ns())
+    if as_json:
+        print_json(_document(plan, business, drill, answered, wrong))
+    else:
+        show(_report(plan, business, drill, answered, wrong))
+    return Exit.FAILED if wrong else Exit.OK
+
+
+def _kept(plan: Plan, store: Path | None) -> tuple[Drill | None, Counter[str]]:
+    """The last exercise that a store knows of, and how often the fallback answered there, by why."""
+    if not is_there(store_path(store)):
+        return None, Counter()
+    with opened(store) as kept:
+        return last_drills(kept).get(plan.name), _answered(kept, plan.name)
+
+
+def _answered(store: Store, workflow: str) -> Counter[str]:
+    found = store.list(workflow=workflow, status=RunStatus.BUSINESS_FALLBACK)
+    return Counter(str(run.reason or "unknown") for run in found if not run.replay_of)
+
+
+def _wrong(business: BusinessFallback, drill: Drill | None, now_ns: int) -> str:
+    """What is wrong, in words; empty when nothing is."""
+    if drill is None:
+        return "" if business.exercise is None else "it was never exercised"
+    if drill.failures:
+        return f"{len(drill.failures)} of {count_text(len(drill.results), 'run')} of its last exercise went wrong"
+    return "its next exercise is overdue" if drill.is_stale(now_ns) else ""
+
+
+def _document(
+    plan: Plan, business: BusinessFallback, drill: Drill | None, answered: Counter[str], wrong: str
+) -> dict[str, Any]:
+    return {
+        "ok": not wrong,
+        "wrong": wrong,
+        "workflow": plan.name,
+        "component": business.op.component_name,
+        "last_exercise": None
+        if drill is None
+        else {
+            "began_at_ns": drill.began_at_ns,
+            "runs": len(drill.results),
+            "failures": [each.broken for each in drill.failures],
+        },
+        "business_fallback_triggered_count": answered.total(),
+        "reasons": dict(answered),
+    }
+
+
+def _report(plan: Plan, business: BusinessFallback, drill: Drill | None, answered: Counter[str], wrong: str) -> Any:
+    rows = [
+        (Text("fallback", "dim"), (Text(fallback_of(plan)),)),
+        (Text("last exercise", "dim"), (_last(drill),)),
+        (Text("next due", "dim"), (_next(business, drill),)),
+        (Text("answered", "dim"), (_times(answered),)),
+        (Text("verdict", "dim"), (Text(wrong, "bold red") if wrong else Text("well", "bold green"),)),
+    ]
+    return labelled(rows, results().width)
+
+
+def _last(drill: Drill | None) -> Text:
+    if drill is None:
+        return Text("none in this store; `stretto fallback exercise` makes one of recorded runs")
+    text = Text(f"{time_text(drill.began_at_ns)}, {count_text(len(drill.results), 'run')}: ")
+    if not drill.failures:
+        return text.append("all as expected", "green")
+    told = "; ".join(each.broken for each in drill.failures[:_TOLD])
+    return text.append(f"{len(drill.failures)} went wrong: {told}", "red")
+
+
+def _next(business: BusinessFallback, drill: Drill | None) -> Text:
+    rule = business.exercise
+    if rule is None:
+        return Text("never: its `exercise` is not declared")
+    if drill is None:
+        return Text("with the next run")
+    return Text(time_text(drill.began_at_ns + int(rule.every_s * NS)))
+
+
+def _times(answered: Counter[str]) -> Text:
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(answered.items()))
+    return Text(f"{count_text(answered.total(), 'run')} of this store" + (f" ({reasons})" if reasons else ""))

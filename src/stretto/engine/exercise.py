@@ -1,0 +1,147 @@
+"""Ask a workflow's fallback beside a run that did not need it, and judge what it would have answered."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from stretto.engine.business import request_of
+from stretto.engine.engine import Engine
+from stretto.engine.request import RunRequest
+from stretto.engine.run_root import run_root
+from stretto.plan.expectations import judge
+from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Block, BusinessFallback, Frame, Getter, Plan
+from stretto.record.model import NULL, EffectRecord, Run, StepRecord, decoded
+from stretto.record.texts import MESSAGE_CHARS, recordable
+from stretto.types.budget import BudgetSpec
+from stretto.types.enums import Durability, Reason
+from stretto.types.errors import ExpressionError
+from stretto.types.ids import FALLBACK_PATH, StepPath
+from stretto.types.json import Json, JsonObject
+
+LIMIT: Final = timedelta(seconds=10)
+"""What it may take where the workflow has no deadline, and so no reserve."""
+
+NOT_FAILED: Final[Mapping[str, Json]] = {
+    "step": "",
+    "component": "",
+    "reason": Reason.ERROR.value,
+    "code": "exercise",
+    "message": "an exercise: nothing failed",
+}
+"""What `run.failure` reads in an exercise."""
+
+
+class Exercised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a fallback would have answered, judged."""
+
+    answered: bool
+    """In time, and with an answer that fits its own schema."""
+    contract: bool
+    """The answer fits the workflow's contract."""
+    expectations: dict[str, bool]
+    """Of those that apply to this input and answer: whether each holds."""
+    ms: float
+    error: str = ""
+    """What went wrong, in words."""
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.answered and self.contract and all(self.expectations.values())
+
+    @property
+    def broken(self) -> str:
+        """What is wrong, in words; empty when nothing is."""
+        if not (self.answered and self.contract):
+            return self.error
+        missed = [name for name, holds in self.expectations.items() if not holds]
+        return f"not as expected: {', '.join(missed)}" if missed else ""
+
+
+async def exercise(plan: Plan, business: BusinessFallback, run: Run) -> Exercised:
+    """Ask the fallback what it would have been asked for this run; nothing of it is recorded."""
+    frame = _frame_of(plan, run)
+    try:
+        data = request_of(business, frame)
+    except ExpressionError as error:
+        return _unanswered(str(error), 0.0)
+    made = await Engine(_Nowhere()).run(_alone(plan, business, data), RunRequest(input={}, seed=run.seed))
+    if made.error is not None:
+        return _unanswered(made.error.message, made.duration_ms)
+    frame[business.op.slot] = answer = decoded(made.steps[0].output)
+    try:
+        output = {name: get(frame) for name, get in business.output} if business.output else answer
+    except ExpressionError as error:
+        return _unanswered(str(error), made.duration_ms)
+    violations = () if plan.output_check is None else plan.output_check.violations(output)
+    return Exercised(
+        answered=True,
+        contract=not violations,
+        expectations=judge(business.expectations, run.input_value, output),
+        ms=made.duration_ms,
+        error=recordable("; ".join(map(str, violations)), MESSAGE_CHARS),
+    )
+
+
+def _unanswered(error: str, ms: float) -> Exercised:
+    return Exercised(answered=False, contract=False, expectations={}, ms=ms, error=recordable(error, MESSAGE_CHARS))
+
+
+def _frame_of(plan: Plan, run: Run) -> Frame:
+    """The frame as a run left it."""
+    frame: Frame = [None] * plan.slots
+    frame[INPUT] = run.input_value
+    frame[MEMORY] = {} if run.memory == NULL else decoded(run.memory)
+    frame[RESOURCES] = {} if run.resources == NULL else decoded(run.resources)
+    frame[RUN] = {**run_root(run), "failure": {**NOT_FAILED}}
+    outputs = {step.path: step.output for step in run.steps}
+    for op in plan.body.ops:
+        output = outputs.get(StepPath(op.name))
+        frame[op.slot] = None if output is None else decoded(output)
+    return frame
+
+
+def _alone(plan: Plan, business: BusinessFallback, data: JsonObject) -> Plan:
+    """A plan of nothing but the fallback's call: bounded, checked and driven as in a run."""
+    op = replace(business.op, name=FALLBACK_PATH, inputs=tuple((name, _constant(data[name])) for name in data))
+    return replace(
+        plan,
+        body=Block(ops=(op,), linear=True),
+        input_check=None,
+        output_check=None,
+        output=(),
+        budget=BudgetSpec(deadline=plan.budget.reserving().reserve or LIMIT),
+        durability=Durability.NONE,
+        memory=None,
+        protections={},
+        streaks={},
+        business=None,
+        reads_run=False,
+        reward_weights={},
+    )
+
+
+def _constant(value: Json) -> Getter:
+    return lambda _frame: value
+
+
+class _Nowhere:
+    """A recorder that keeps nothing, and its journal."""
+
+    async def open(self, _run: Run, _durability: Durability) -> "_Nowhere":
+        return self
+
+    def step(self, record: StepRecord) -> None:
+        """Nothing is kept."""
+
+    async def intent(self, effect: EffectRecord) -> None:
+        """Nothing is kept, and nothing is written."""
+
+    async def receipt(self, effect: EffectRecord) -> None:
+        """Nothing is kept."""
+
+    async def seal(self, run: Run) -> None:
+        """Nothing is kept."""
