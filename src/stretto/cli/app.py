@@ -24,7 +24,6 @@ VERBS: Final = {
     "chaos": "stretto.cli.chaos",
     "fallback": "stretto.cli.fallback",
     "demo": "stretto.cli.demo",
-    "fallback": "stretto.cli.fallback",
     "schema": "stretto.cli.schema",
     "doctor": "stretto.cli.doctor",
 }
