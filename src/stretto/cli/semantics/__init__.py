@@ -9,6 +9,7 @@ class SemanticsVerbs(LazyGroup):
     """The verbs on meaning."""
 
     modules = {  # noqa: RUF012  # declared ClassVar by the base
+        "test": "stretto.cli.semantics.testing",
         "label": "stretto.cli.semantics.label",
         "train": "stretto.cli.semantics.train",
         "report": "stretto.cli.semantics.report",
@@ -20,4 +21,4 @@ app = typer.Typer(cls=SemanticsVerbs, add_completion=False, no_args_is_help=True
 
 @app.callback()
 def semantics() -> None:
-    """Label, train and report how texts are aligned to the domains of a contract."""
+    """Test, label, train and report how texts are aligned to the domains of a contract."""

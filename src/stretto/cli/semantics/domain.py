@@ -36,6 +36,11 @@ def named_domain(contract: ContractSpec, name: str | None) -> DomainSpec:
     raise UsageError(f"{contract.source.name}: {what}; {hint}")
 
 
+def folder_of(contract: ContractSpec) -> Path:
+    """Where the contract's file is: paths in it begin there."""
+    return Path(contract.source.name).parent
+
+
 def values_of(domain: DomainSpec) -> list[str]:
     """The values of a domain, in the order of the file."""
     return [member.value.value for member in domain.values]

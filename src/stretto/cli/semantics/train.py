@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
-from stretto.cli.semantics.domain import DomainName, named_domain, read_contract, values_of
+from stretto.cli.semantics.domain import DomainName, folder_of, named_domain, read_contract, values_of
 from stretto.cli.semantics.kept import kept_corrections
 from stretto.cli.semantics.labelled import SamplesFiles, read_labelled
 from stretto.cli.terminal import note, notes, print_json, results, show
@@ -61,7 +61,7 @@ def train(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", help="Where it goes. [default: DOMAIN-NUMBER.aligner beside the workflow]"
+            "--out", metavar="FILE", help="Where it goes. [default: DOMAIN-NUMBER.aligner beside the contract]"
         ),
     ] = None,
     max_error: Annotated[
@@ -84,7 +84,8 @@ def train(
 
     It is written beside the old one, never over it. Figures are of texts that were not learnt from.
     """
-    found = named_domain(read_contract(file), domain)
+    contract = read_contract(file)
+    found = named_domain(contract, domain)
     name, values = found.name.value, values_of(found)
     labelled = [sample for path in samples or () for sample in read_labelled(path)]
     source = [path.name for path in samples or ()]
@@ -103,7 +104,7 @@ def train(
         before, after, judged_on = None, model.meta.measured, "texts held out in turn"
     else:
         model, before, after, judged_on = training.further(parent, everything)
-    path = _free(out, file.parent, name, model.meta.lineage.version)
+    path = _free(out, folder_of(contract), name, model.meta.lineage.version)
     model.save(path)
     trained = Trained(before=before, after=after, judged_on=judged_on, path=path, meta=model.meta, digest=model.digest)
     _tell(trained, file, as_json=as_json)

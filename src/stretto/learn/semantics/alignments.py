@@ -5,14 +5,12 @@ from typing import Final
 
 import msgspec
 
+from stretto.engine.meaning import ALIGNMENTS
 from stretto.learn.semantics.samples import Sample
 from stretto.record.model import Annotation, Run
 from stretto.types.ids import RunId
 from stretto.types.json import Json
 from stretto.types.meaning import AlignedBy
-
-ALIGNMENTS: Final = "alignments"
-"""Key of the evidence under which a step's alignments stand."""
 
 LABEL: Final = "semantics.label"
 """Name of the annotation that says what a text of a run means."""
@@ -57,6 +55,7 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
 
 def alignments_of(run: Run) -> Iterator[Alignment]:
     """Every alignment of a run, in the order of its record."""
+    yield from _noted(run, "", run.evidence)
     for step in run.steps:
         yield from _noted(run, step.path, step.evidence)
 

@@ -1,0 +1,139 @@
+"""`stretto semantics` on recorded runs: what was not understood is listed, labelled, learnt, and reported."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Cli
+from tests.unit.cli.test_semantics_train import COMPONENTS, SAID, WORKFLOW
+
+FALLBACK = "    resilience: { fallback: { output: { intent: track } } }\noutput:"
+
+
+@pytest.fixture
+def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a workflow whose planner repeats what it hears, a trained aligner, and two runs."""
+    (tmp_path / "components.py").write_text(COMPONENTS)
+    (tmp_path / "workflow.yaml").write_text(WORKFLOW.replace("output:", FALLBACK, 1))
+    rows = [f"{text},{value}" for value, texts in SAID.items() for text in texts]
+    (tmp_path / "said.csv").write_text("\n".join(["text,value", *rows]))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def ran(cli: Cli, orders: Path) -> list[str]:
+    """Ids of a run that was understood and one that was not."""
+    assert cli("semantics", "train", "--samples", "said.csv").code == 0
+    text = (orders / "workflow.yaml").read_text()
+    (orders / "workflow.yaml").write_text(
+        text.replace("at: [planner.intent]", "at: [planner.intent]\n      aligner: intent-1.aligner")
+    )
+    said = ("where is my parcel please", "唔該")
+    return [cli("run", "--input", json.dumps({"words": words}), "--json").document["run"]["id"] for words in said]
+
+
+def test_what_the_aligner_knows_ends_at_its_value_and_what_it_does_not_in_the_fallback(
+    cli: Cli, ran: list[str]
+) -> None:
+    shown = [cli("runs", "show", run, "--json").document["run"] for run in ran]
+    notes = [run["steps"][0]["evidence"]["alignments"][0] for run in shown]
+    assert [(note["by"], note["to"]) for note in notes] == [("learned", "track"), ("abstained", None)]
+    assert [run["status"] for run in shown] == ["ok", "degraded"]
+    assert "intent-aligner" in shown[0]["manifest"]["components"]
+
+
+def test_report_tells_shares_and_what_nothing_understood(cli: Cli, ran: list[str]) -> None:
+    (domain,) = cli("semantics", "report", "--json").document["domains"]
+    assert domain["by"] == {"learned": 1, "abstained": 1}
+    assert domain["abstained"] == [{"text": "唔該", "count": 1}]
+    told = cli("semantics", "report")
+    assert "50.0%" in told.out
+    assert "唔該" in told.out
+    assert cli("semantics", "report", "--domain", "mood").out == "no recorded run aligned anything\n"
+
+
+def test_a_correction_is_kept_with_the_run_and_learnt_by_the_next_training(cli: Cli, ran: list[str]) -> None:
+    listed = cli("semantics", "label", "--json").document["unclear"]
+    assert [each["text"] for each in listed] == ["唔該"]
+    assert cli("semantics", "label", "--run", ran[1], "--value", "cancel", "--reason", "asked her").code == 0
+    (note,) = cli("runs", "show", ran[1], "--json").document["annotations"]
+    assert note["value"] == {"domain": "intent", "text": "唔該", "value": "cancel"}
+    assert (note["name"], note["reason"], bool(note["by"])) == ("semantics.label", "asked her", True)
+    assert cli("semantics", "label", "--json").document["unclear"] == []
+    trained = cli("semantics", "train", "--from", "intent-1.aligner", "--json").document
+    assert trained["lineage"]["source"] == ["corrections"]
+    assert (trained["before"]["accuracy"], trained["after"]["accuracy"]) == (0.0, 1.0)
+
+
+def test_a_correction_may_be_left_aside(cli: Cli, ran: list[str]) -> None:
+    assert cli("semantics", "label", "--run", "last", "--value", "cancel").code == 0
+    told = cli("semantics", "train", "--samples", "said.csv", "--no-corrections", "--json").document
+    assert told["lineage"]["source"] == ["said.csv"]
+
+
+def test_listing_says_what_to_type(cli: Cli, ran: list[str]) -> None:
+    told = cli("semantics", "label")
+    assert "唔該" in told.out
+    assert "stretto semantics label workflow.yaml --domain intent --run RUN --value VALUE" in told.err
+
+
+def test_on_a_terminal_each_is_asked_about(cli: Cli, ran: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: "0")
+    assert cli("semantics", "label").code == 0
+    (note,) = cli("runs", "show", ran[1], "--json").document["annotations"]
+    assert note["value"]["value"] == ""
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--run", "0", "--value", "track"], "begins more than one id"),
+        (["--run", "last"], "say what '唔該' means"),
+        (["--run", "last", "--value", "trakc"], "did you mean 'track'"),
+        (["--run", "last", "--value", "track", "--at", "executor.intent"], "aligned nothing to the domain"),
+    ],
+)
+def test_a_label_that_cannot_be_is_refused(cli: Cli, ran: list[str], flags: list[str], told: str) -> None:
+    found = cli("semantics", "label", *flags)
+    assert (found.code, told in found.err) == (2, True), found.err
+
+
+def test_a_domain_is_tested_with_every_stage(cli: Cli, orders: Path) -> None:
+    text = (orders / "workflow.yaml").read_text()
+    more = ["at: [planner.intent]", "synonyms: { cancel: [call it off] }", "rules: [{ match: money, value: refund }]"]
+    (orders / "workflow.yaml").write_text(text.replace("at: [planner.intent]", "\n      ".join(more)))
+    assert cli("semantics", "train", "--samples", "said.csv").code == 0
+    rows = [
+        "track,track",
+        "Call it OFF,cancel",
+        "my money,refund",
+        "唔該,",
+        "where is my parcel please,track",
+        "money?,track",
+    ]
+    (orders / "asked.csv").write_text("\n".join(["text,value", *rows]))
+    flags = ["--samples", "asked.csv", "--aligner", "intent-1.aligner"]
+    told = cli("semantics", "test", *flags, "--json")
+    assert told.code == 0
+    assert told.document["by"] == {"exact": 1, "synonym": 1, "rule": 2, "abstained": 1, "learned": 1}
+    assert (told.document["accuracy"], told.document["coverage"], told.document["outside_refused"]) == (0.8, 1.0, 1.0)
+    shown = cli("semantics", "test", *flags, "--min-accuracy", "0.9", "--min-coverage", "1", "--max-error", "0.1")
+    assert shown.code == 1
+    assert "track taken for refund" in shown.out
+    assert "accuracy 0.8000 is below --min-accuracy 0.9" in shown.err
+    assert "error 0.2000 is above --max-error 0.1" in shown.err
+    assert "coverage" not in shown.err
+
+
+def test_without_an_aligner_the_declared_stages_are_tested(cli: Cli, orders: Path) -> None:
+    told = cli("semantics", "test", "--samples", "said.csv", "--json").document
+    assert told["by"] == {"abstained": 13}
+
+
+def test_testing_needs_texts_and_an_aligner_of_the_domain(cli: Cli, orders: Path) -> None:
+    assert "--samples FILE" in cli("semantics", "test").err
+    told = cli("semantics", "test", "--samples", "said.csv", "--aligner", "said.csv")
+    assert (told.code, "not a whole safetensors file" in told.err) == (1, True)
