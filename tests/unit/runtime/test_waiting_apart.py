@@ -66,12 +66,14 @@ async def test_for_a_thread_of_a_pool_that_is_full(workflow_of: WorkflowOf, monk
 async def test_for_a_connection_to_a_model_server(workflow_of: WorkflowOf, server: StandIn) -> None:
     server.reply()
     server.gate.clear()
+    model: Any = stretto.OpenAiModel("a", model="small", base_url=server.base_url, max_connections=1)
 
     async def until() -> None:
         await server.arrived.wait()
+        while not model._pool._session.connector._waiters:  # noqa: ASYNC110  # the connector tells nobody
+            await asyncio.sleep(0)
         server.gate.set()
 
-    model = stretto.OpenAiModel("a", model="small", base_url=server.base_url, max_connections=1)
     first, second = await two(workflow_of(ONE, model), until)
     assert first.queue_ms == 0.0
     assert second.queue_ms > 0.0
