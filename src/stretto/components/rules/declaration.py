@@ -26,7 +26,7 @@ INPUT: Final = Key(
     "input",
     SchemaShape(),
     means="what comes in, as in a contract",
-    example='input: { risk: "enum(low, high)" }',
+    example='input: { risk: "enum[low, high]" }',
 )
 OUTPUT: Final = Key(
     "output",
