@@ -6,10 +6,11 @@ import msgspec
 import orjson
 import zen
 
+from stretto.components.rules.codes import RuleCode
 from stretto.components.rules.files import RuleFiles, documents_of
 from stretto.components.rules.model import Model, ModelNode, NodeKind
 from stretto.components.rules.oracle import first_line, said_by_engine
-from stretto.types.errors import Code, ComponentError
+from stretto.types.errors import Code, ComponentError, SpecError
 from stretto.types.ids import Digest
 from stretto.types.json import Json, JsonObject
 
@@ -29,7 +30,12 @@ class Decision:
         self.digest: Digest = files.digest()
         self._files = files
         loader: zen.StaticLoaderConfig = {"type": "static", "content": documents_of(files)}
-        self._decision = zen.ZenEngine({"loader": loader}).get_decision(files.main)
+        try:
+            self._decision = zen.ZenEngine({"loader": loader}).get_decision(files.main)
+        except Exception as error:  # the engine raises bare exceptions for a document it cannot read
+            message = f"the engine cannot read these rules: {first_line(error)}"
+            expected = "a decision model as GoRules' editor saves it"
+            raise SpecError([files.model.span.problem(RuleCode.FORM, message, expected=expected)]) from error
 
     def answer(self, given: JsonObject, *, trace: bool) -> Answer:
         """Decide on one input.

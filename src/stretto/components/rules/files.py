@@ -7,6 +7,7 @@ import msgspec
 import orjson
 
 from stretto.components.rules.codes import RuleCode
+from stretto.components.rules.engine_form import for_engine
 from stretto.components.rules.graph import check_graph
 from stretto.components.rules.model import Model, ModelNode, NodeKind
 from stretto.components.rules.read import read_model
@@ -116,4 +117,4 @@ def _without(node: Json) -> Json:
 
 def documents_of(files: RuleFiles) -> dict[str, JsonObject]:
     """What the engine loads, by key."""
-    return {key: model.document for key, model in files.models.items()}
+    return {key: for_engine(model.document) for key, model in files.models.items()}
