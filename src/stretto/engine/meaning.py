@@ -68,8 +68,9 @@ class Crossed:
             return self._unmeant(crossing, value, _NOTHING_SAID)
         known = crossing.exact.get(value)
         if known is not None:
-            if known != value:
-                self._note(crossing, value, known, Aligned(value=known, by=AlignedBy.EXACT))
+            if known == value:
+                return value
+            self._note(crossing, value, known, Aligned(value=known, by=AlignedBy.EXACT))
             return known
         aligned = _NOTHING_SAID if value in crossing.untranslated else crossing.domain.align(value)
         if aligned.by is AlignedBy.ABSTAINED:
