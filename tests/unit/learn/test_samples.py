@@ -66,6 +66,7 @@ NOT_USED = [
     ({"status": RunStatus.CANCELLED}, Exclusion.NOT_SUCCEEDED),
     ({"status": RunStatus.BUSINESS_FALLBACK}, Exclusion.NOT_SUCCEEDED),
     ({"simulated": True}, Exclusion.SIMULATED),
+    ({"steps": [choice(), step_of("api", {}, None, evidence={"quarantined": True})]}, Exclusion.QUARANTINED),
     ({"reward": None}, Exclusion.REWARD_UNKNOWN),
     ({"labels": {}}, Exclusion.NO_TASK),
     ({"labels": {"task": ""}}, Exclusion.NO_TASK),
