@@ -66,7 +66,8 @@ def missing_field(
 def wrong_value(
     response: Response, card: Card, field: str | None, domains: FieldDomains, chance: random.Random
 ) -> Json | None:
-    """A field has another value of its domain, enum or range: it fits every schema, and it is not what was meant."""
+    """A field has another value: of its domain or another, of its enum or range. It fits every schema, and it is not
+    what was meant."""
     output = _plain(response)
     found = sites(output, card.output, domains, field)
     if not found:

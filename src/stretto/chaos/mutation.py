@@ -1,9 +1,9 @@
 """The mutation score of a contract: the share of wrong values that it catches (requirement B5).
 
 A good run is made twice; when both agree it is made again with one wrong value in one step's answer. The wrong value
-fits every schema: it is another of its domain, its enum, its range. It is *caught* when the run then does not end
-``ok``, when a crossing aligned a value that it took as it was before, or when the reward is lower than the good run's.
-Otherwise it survived: whoever reads the answer is told something wrong, and nothing said so.
+fits every schema: it is another of its domain, or one of another domain, of its enum, of its range. It is *caught* when
+the run then does not end ``ok``, when a crossing aligned a value that it took as it was before, or when the reward is
+lower than the good run's. Otherwise it survived: whoever reads the answer is told something wrong, and nothing said so.
 """
 
 from collections import Counter
@@ -18,6 +18,7 @@ from stretto.chaos.places import step_of
 from stretto.chaos.schedule import Mutant, MutantSchedule
 from stretto.chaos.trial import Asked, Given, Trial
 from stretto.chaos.wrong_values import Domains, sites
+from stretto.engine.meaning import ALIGNMENTS
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
 from stretto.types.enums import Reason, RunStatus, StepStatus
@@ -25,9 +26,6 @@ from stretto.types.json import Json
 
 GOOD_RUNS: Final = 5
 """Inputs that are mutated, at most: more of them show the same places with other values."""
-
-ALIGNMENTS: Final = "alignments"
-"""Evidence of a step at which a value was aligned."""
 
 MEASURES: Final = "reward"
 """Kind of the components that judge a run; what they say is no part of its answer."""
@@ -68,12 +66,9 @@ class MutationScore(msgspec.Struct, frozen=True, kw_only=True):
     mutants: int
     caught: int
     by: dict[str, int]
+    score: float | None
+    """The share that was caught; None when there was nothing to try it with."""
     survivors: tuple[Survivor, ...]
-
-    @property
-    def score(self) -> float | None:
-        """The share that was caught; None when there was nothing to try it with."""
-        return self.caught / self.mutants if self.mutants else None
 
 
 class MutationTrial:
@@ -173,7 +168,12 @@ class MutationTrial:
                 )
             )
         return MutationScore(
-            good_runs=good, mutants=len(changed), caught=by.total(), by=dict(by), survivors=tuple(survivors)
+            good_runs=good,
+            mutants=len(changed),
+            caught=by.total(),
+            by=dict(by),
+            score=by.total() / len(changed) if changed else None,
+            survivors=tuple(survivors),
         )
 
 

@@ -1,4 +1,4 @@
-"""Values that fit their schema and are not what was meant: from a contract's domains, and from enums, ranges and
+"""Values that fit their schema and are not what was meant: from all domains of a contract, and from enums, ranges and
 booleans of a card's output schema. Of a text without a domain nobody knows what would be wrong, so it has none."""
 
 import math
@@ -13,7 +13,8 @@ from stretto.spec.contract_model import DomainSpec
 from stretto.types.json import Json, Schema, ValuePath, render_path
 
 FieldDomains = Mapping[str, Sequence[str]]
-"""Path of a field in a step's output, without indices → the values of its domain."""
+"""Path of a field in a step's output, without indices → the values of its domain, then those of the contract's others:
+they are what a component says that has mistaken whose words to use."""
 
 _DEEPEST: Final = 16
 """Of a schema that refers to itself."""
@@ -26,9 +27,11 @@ class Domains:
     """The semantic domains of a contract, by the step in whose output they hold."""
 
     def __init__(self, semantics: Iterable[DomainSpec] = ()) -> None:
+        domains = tuple(semantics)
         self._by_step: dict[str, dict[str, list[str]]] = {}
-        for domain in semantics:
-            values = [each.value.value for each in domain.values]
+        every = [each.value.value for domain in domains for each in domain.values]
+        for domain in domains:
+            values = list(dict.fromkeys([*(each.value.value for each in domain.values), *every]))
             for at in domain.at:
                 step, _, field = at.value.removeprefix("steps.").partition(".")
                 self._by_step.setdefault(step, {})[field] = values
@@ -73,9 +76,11 @@ def put(output: Json, site: Site, other: Json) -> Json:
 
 def has_wrong_values(schema: Schema, domains: FieldDomains, field: str | None = None) -> bool:
     """Whether an output of that schema can hold a place where a wrong value could stand."""
-    if any(field is None or path.partition(".")[0] == field for path in domains):
-        return True
     properties = schema.get("properties")
+    tops = {path.partition(".")[0] for path in domains}
+    tops &= set(properties) if isinstance(properties, dict) else tops  # a domain may hold in the step's input
+    if tops if field is None else field in tops:
+        return True
     if field is not None:
         inner = properties.get(field) if isinstance(properties, dict) else None
         return _bounded(inner, schema, 0)

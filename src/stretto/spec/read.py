@@ -104,7 +104,7 @@ def _missing(path: Path) -> Problem:
         if folder.is_dir()
         else f"there is no such file: the folder {folder} does not exist",
         file=str(path),
-        expected="the path of a workflow or contract file",
+        expected="the path of a workflow, a contract or a chaos plan",
         suggestion=str(folder / near) if near else "",
     )
 

@@ -86,6 +86,15 @@ def test_a_domain_of_the_contract_goes_before_the_schema() -> None:
     assert sites(output, {"type": "object"}, domains.at("executor")) == []
 
 
+def test_a_value_may_be_of_the_wrong_domain_where_the_schema_lets_it() -> None:
+    text = "semantics: {here: {values: [a, b], at: [one.x]}, there: {values: [b, c], at: [two.y]}}"
+    domains = Domains(parse_contract(text).semantics)
+    (site,) = sites({"x": "a"}, {"type": "object"}, domains.at("one"))
+    assert site.others == ("b", "c")
+    (site,) = sites({"x": "a"}, {"properties": {"x": {"enum": ["a", "b"]}}}, domains.at("one"))
+    assert site.others == ("b",)
+
+
 @pytest.mark.parametrize(
     ("schema", "bounded"),
     [
@@ -101,3 +110,10 @@ def test_a_domain_of_the_contract_goes_before_the_schema() -> None:
 def test_whether_there_is_anything_to_draw_is_known_before(schema: dict[str, Any], *, bounded: bool) -> None:
     assert has_wrong_values(schema, {}) is bounded
     assert has_wrong_values(schema, {}, "b") is False
+
+
+def test_a_domain_of_a_steps_input_is_none_of_its_answer() -> None:
+    schema: dict[str, Any] = {"properties": {"reply": {"type": "string"}}}
+    assert not has_wrong_values(schema, {"intent": ["a", "b"]})
+    assert has_wrong_values(schema, {"reply.text": ["a", "b"]})
+    assert has_wrong_values({"type": "object"}, {"intent": ["a", "b"]}, "intent")

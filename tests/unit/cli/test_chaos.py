@@ -51,6 +51,7 @@ def test_json_is_the_whole_report(cli: Cli) -> None:
     assert document["runs"] == 20 == sum(document["statuses"].values())
     assert document["store"] == "chaos.db"
     assert document["met"] is True
+    assert document["mutation"].keys() >= {"score", "mutants", "caught", "by", "survivors"}
     assert [row["fault"] for row in document["faults"]] == ["reset", "jitter"]
     assert set(document["latency_ms"]) == {"p50", "p95", "p99"}
     with Store(Path("chaos.db")) as store:
