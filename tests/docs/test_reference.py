@@ -1,6 +1,7 @@
 """The reference names everything there is, and nothing that there is not."""
 
 import inspect
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, cast
@@ -38,6 +39,7 @@ from stretto.spec.resources_keys import PROBE, RESOURCES, SERVER
 from stretto.spec.shorthand import BASES
 from stretto.spec.sla_keys import ON_BREACH, SLA
 from stretto.spec.step_keys import REPEAT, STEP
+from stretto.spec.tunable_keys import OF_COMPONENT, OF_STEP, OF_WORKFLOW
 from stretto.spec.workflow_keys import BUDGET, WORKFLOW
 from stretto.store.reading import Filters
 from stretto.types.errors import RETRYABLE_CODES, Code, StrettoError
@@ -150,6 +152,17 @@ def test_every_error_class_is_documented() -> None:
         assert name.strip("`") == classes[code].__name__
         assert fault == classes[code].fault.value
         assert remedy
+
+
+def test_every_figure_that_can_be_changed_while_it_runs_is_told() -> None:
+    documented = rows(read_page(ROOT / "docs" / "how-to" / "change-while-running.md"), "What can be changed")
+    told = {where: set(re.findall(r"`([a-z_]+)`", cells[0])) for where, cells in documented.items()}
+    found: dict[str, set[str]] = {}
+    for scope, groups in (("steps.NAME", OF_STEP), ("components.NAME", OF_COMPONENT), ("", OF_WORKFLOW)):
+        for group in groups:
+            where = ".".join(filter(None, (scope, group.name)))
+            found.setdefault(where, set()).update(key.name for key in group.defaults)
+    assert told == found
 
 
 def test_the_google_rpc_codes_say_what_the_engine_does() -> None:

@@ -132,10 +132,12 @@ class Protection:
         if self._bulkhead_rule is not None:
             self.bulkhead = _bulkhead(self.component, self._bulkhead_rule)
 
-    def retune(self, rules: ProtectionRules) -> None:
+    def retune(self, rules: ProtectionRules, streak: StreakRule | None) -> None:
         """Go by other figures from the next call on; what was not declared stays undeclared."""
         if rules.quota is not None:
             self.quota.rule = rules.quota
+        if self.streak is not None and streak is not None:
+            self.streak.rule = streak
         if self.breaker is not None and rules.breaker is not None:
             self.breaker.rule = rules.breaker
         if self.bulkhead is not None and rules.bulkhead is not None and rules.bulkhead != self._bulkhead_rule:

@@ -53,7 +53,7 @@ class Protections:
     def __init__(self) -> None:
         self._known: dict[_Key, list[Protection]] = {}
         self._lock = threading.Lock()
-        self._retuned: Mapping[str, ProtectionRules] = {}
+        self._retuned: tuple[Mapping[str, ProtectionRules], Mapping[str, StreakRule]] = {}, {}
         """By component, what holds in place of the plan's own figures."""
         self._last: tuple[Plan, asyncio.AbstractEventLoop, Guards] | None = None
 
@@ -73,13 +73,18 @@ class Protections:
             protection.seen = loop.time()
         return found
 
-    def retune(self, rules: Mapping[str, ProtectionRules]) -> None:
+    def retune(self, rules: Mapping[str, ProtectionRules], streaks: Mapping[str, StreakRule]) -> None:
         """Let components be protected by other figures than the plan's, also those met later; from any thread."""
         with self._lock:
-            self._retuned = rules
-            for (name, _, own, _), protections in self._known.items():
+            self._retuned = rules, streaks
+            for key, protections in self._known.items():
                 for protection in protections:
-                    protection.retune(rules.get(name, own or ProtectionRules()))
+                    self._retune(key, protection)
+
+    def _retune(self, key: "_Key", protection: Protection) -> None:
+        name, _, own, streak = key
+        rules, streaks = self._retuned
+        protection.retune(rules.get(name, own or ProtectionRules()), streaks.get(name, streak))
 
     @property
     def stats(self) -> dict[str, ProtectionStats]:
@@ -122,7 +127,7 @@ class Protections:
         known[:] = [protection for protection in known if not protection.loop.is_closed()]
         declared = rules or ProtectionRules()
         known.append(Protection(name, declared, loop, streak))
-        known[-1].retune(self._retuned.get(name, declared))
+        self._retune(key, known[-1])
         return known[-1]
 
 

@@ -90,6 +90,8 @@ class Standbys:
 
     def __init__(self) -> None:
         self._known: dict[_Key, Standby] = {}
+        self._retuned: dict[Digest, StreakRule] = {}
+        """By manifest, what holds in place of the plan's own rule."""
         self.components: dict[str, Counter[Reason]] = {}
         """How often a step's fallback answered, by the component that did not, and why."""
 
@@ -100,7 +102,12 @@ class Standbys:
         if known is None or known.seen > now:
             self._known[key] = known = _after(known, Standby(plan.name, business.streak))
         known.seen = now
+        known.streak.rule = self._retuned.get(plan.manifest_digest, business.streak)
         return known
+
+    def retune(self, plan: Plan, streak: StreakRule) -> None:
+        """Let runs of a plan go by another rule, from the next one on; from any thread."""
+        self._retuned[plan.manifest_digest] = streak
 
     def count(self, component: str, reason: Reason | None) -> None:
         """A step was answered by its fallback."""

@@ -45,6 +45,11 @@ class Tunable(msgspec.Struct, frozen=True, kw_only=True):
             return
         file, place = self.places[0]
         what = place.group.needs[-1]
+        if not place.step:
+            raise UsageError(
+                f"'{self.key}' has nothing to change: {file.name} declares no `{what}`; declare it, "
+                f"{place.group.example}, and start what runs it anew"
+            )
         if self.key.startswith(STEPS):
             whose, where = f"step '{place.step}'", "there"
         else:
@@ -59,13 +64,15 @@ class Tunable(msgspec.Struct, frozen=True, kw_only=True):
 
 def tunables_of(file: Path, found: Found, inner: Mapping[str, dict[str, Tunable]]) -> dict[str, Tunable]:
     """Of a file and of the workflows inside it, each by the name of its step."""
-    merged: dict[str, list[tuple[Path, Place]]] = {}
+    merged: dict[str, list[tuple[Path, Place]]] = {name: [(file, place)] for name, place in found.workflow.items()}
     for name, place in found.steps.items():
         merged[f"{STEPS}{name}"] = [(file, place)]
     for name, places in found.components.items():
         merged[f"{COMPONENTS}{name}"] = [(file, place) for place in places]
     for step, below in inner.items():
         for key, tunable in below.items():
+            if not key.startswith((STEPS, COMPONENTS)):
+                continue
             outer = f"{STEPS}{step}/{key.removeprefix(STEPS)}" if key.startswith(STEPS) else key
             known = merged.setdefault(outer, [])
             known += [each for each in tunable.places if each not in known]

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 import msgspec
 
 from stretto.engine.protections import Protections
+from stretto.engine.standby import Standbys
 from stretto.engine.tuned import Tuned
 from stretto.plan.model import Plan
 from stretto.runtime.catalog import ComponentCatalog
@@ -63,7 +64,13 @@ class Tuning:
     thread."""
 
     def __init__(
-        self, plan: Plan, catalog: ComponentCatalog, source: Compiles, store: Store, protections: Protections
+        self,
+        plan: Plan,
+        catalog: ComponentCatalog,
+        source: Compiles,
+        store: Store,
+        protections: Protections,
+        standbys: Standbys,
     ) -> None:
         self.tuned = Tuned()
         self._plan = plan
@@ -71,6 +78,7 @@ class Tuning:
         self._source = source
         self._store = store
         self._protections = protections
+        self._standbys = standbys
         self._settings: dict[str, Setting] = {}
         self._passed_over: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -141,7 +149,9 @@ class Tuning:
         self._passed_over = {}
         plan = self._compiled(settings)
         self.tuned.take(self._plan, plan, revision)
-        self._protections.retune(plan.protections)
+        self._protections.retune(plan.protections, plan.streaks)
+        if plan.business is not None:
+            self._standbys.retune(self._plan, plan.business.streak)
 
     def _compiled(self, settings: Sequence[Setting]) -> Plan:
         changes = {each.key: each.value for each in settings if each.value is not None}
@@ -186,7 +196,7 @@ class Tuning:
         tunable = self._source.tunable()
         if key not in tunable:
             near = nearest(key, tunable)
-            hint = f"did you mean '{near}'?" if near else "they begin with steps.STEP or components.COMPONENT"
+            hint = f"did you mean '{near}'?" if near else "they begin with steps.STEP, components.COMPONENT or fallback"
             raise UsageError(
                 f"workflow '{self._plan.name}' has no setting '{key}'; {hint} `stretto config list FILE` shows all"
             )

@@ -81,7 +81,7 @@ class Workflow:
         self.store = store
         self.plan = source.compile(catalog)
         self._kin = kin or Kin()
-        self._tuning = Tuning(self.plan, catalog, source, store, self._kin.protections)
+        self._tuning = Tuning(self.plan, catalog, source, store, self._kin.protections, self._kin.standbys)
         self._live = live_of(self.plan, self._kin.protections)
         held: dict[str, object] = dict(self.plan.components)
         if self._live is not None:

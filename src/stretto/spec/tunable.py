@@ -18,7 +18,7 @@ from stretto.spec.records import Key
 from stretto.spec.report import Report
 from stretto.spec.source import Source, Span
 from stretto.spec.step_keys import RESILIENCE_KEY
-from stretto.spec.tunable_keys import OF_COMPONENT, OF_STEP, Group
+from stretto.spec.tunable_keys import OF_COMPONENT, OF_STEP, OF_WORKFLOW, Group
 from stretto.spec.workflow_keys import STEPS_KEY, WORKFLOW
 from stretto.types.json import ValuePath
 from stretto.types.setting import SettingValue
@@ -47,14 +47,19 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """By the step's names and the key: ``loop/planner.retry.attempts``."""
     components: dict[str, list[Place]]
     """By component and key, at every step that calls it: ``api.breaker.open_for``."""
+    workflow: dict[str, Place]
+    """By key: ``fallback.after``."""
     inner: dict[str, str]
     """The steps that are workflows, by their names, and the file each names."""
 
 
 def find_tunable(spec: WorkflowSpec) -> Found:
     """Everything in a file that a setting can name."""
-    found = Found(steps={}, components={}, inner={})
+    found = Found(steps={}, components={}, workflow={}, inner={})
     tree = _tree(spec)
+    for group in OF_WORKFLOW:
+        for key in group.defaults:
+            found.workflow[group.key_of(key)] = _place(tree, (), group, key, "")
     for name, path, step in _steps(spec.steps, "", (STEPS_KEY.name,)):
         if step.workflow is not None:
             found.inner[name] = step.workflow.value
@@ -96,7 +101,10 @@ def retuned(spec: WorkflowSpec, changes: Sequence[tuple[Place, Entry]]) -> Workf
     read = WORKFLOW.read(tree, WORKFLOW.name, report)
     report.raise_if_any()
     assert read is not None
-    return msgspec.structs.replace(read, contract=spec.contract)
+    fallback = read.fallback
+    if fallback is not None and spec.fallback is not None:
+        fallback = msgspec.structs.replace(fallback, expectations=spec.fallback.expectations)
+    return msgspec.structs.replace(read, contract=spec.contract, fallback=fallback)  # what other files say stays
 
 
 def _steps(steps: Sequence[StepSpec], outer: str, path: ValuePath) -> Iterator[tuple[str, ValuePath, StepSpec]]:

@@ -46,6 +46,7 @@ from stretto.spec.resilience_keys import (
     BREAKER_KEY,
     BULKHEAD_KEY,
     CAP,
+    FALLBACK_KEY,
     HEDGE_KEY,
     JITTER,
     QUOTA_KEY,
@@ -53,19 +54,21 @@ from stretto.spec.resilience_keys import (
     RETRY_KEY,
     TIMEOUT,
 )
-from stretto.types.protection import BreakerRule, BulkheadRule, HedgeRule, QuotaRule
+from stretto.spec.streak_keys import AFTER as FALLBACK_AFTER, RETRY_AFTER
+from stretto.spec.workflow_keys import FALLBACK as BUSINESS_KEY
+from stretto.types.protection import BreakerRule, BulkheadRule, HedgeRule, QuotaRule, StreakRule
 from stretto.types.setting import SettingValue
 
 Path = tuple[str, ...]
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """Keys that stand in one mapping below a step's `resilience`."""
+    """Keys that stand in one mapping below a step's `resilience`, or at the top of the file."""
 
     name: str
     """What their names begin with: ``retry``; empty for those that stand alone."""
     under: Path
-    """Where the mapping stands, below `resilience`."""
+    """Where the mapping stands there."""
     defaults: Mapping[Key[Any], SettingValue]
     """Each key, with what holds where the file does not give it."""
     needs: Path = ()
@@ -86,6 +89,10 @@ _RETRY: Final = RetrySpec()
 _QUOTA: Final = QuotaRule()
 _BREAKER: Final = BreakerRule()
 _BULKHEAD: Final = BulkheadRule()
+_STREAK: Final[Mapping[Key[Any], SettingValue]] = {
+    FALLBACK_AFTER: StreakRule().after,
+    RETRY_AFTER: _span(StreakRule().retry_after_s),
+}
 
 OF_STEP: Final = (
     Group(name="", under=(), defaults={TIMEOUT: None}),
@@ -150,5 +157,23 @@ OF_COMPONENT: Final = (
         needs=(BULKHEAD_KEY.name,),
         example=BULKHEAD_KEY.example,
     ),
+    Group(
+        name=FALLBACK_KEY.name,
+        under=(FALLBACK_KEY.name,),
+        defaults=_STREAK,
+        needs=(FALLBACK_KEY.name,),
+        example=FALLBACK_KEY.example,
+    ),
 )
 """Under ``components.NAME``: for all steps that call it, wherever the file declares it."""
+
+OF_WORKFLOW: Final = (
+    Group(
+        name=BUSINESS_KEY.name,
+        under=(BUSINESS_KEY.name,),
+        defaults=_STREAK,
+        needs=(BUSINESS_KEY.name,),
+        example=BUSINESS_KEY.example,
+    ),
+)
+"""On their own: of the workflow that is run, not of those inside it."""

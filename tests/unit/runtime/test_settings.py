@@ -15,7 +15,7 @@ from stretto import Workflow
 from stretto.engine.breaker import BreakerState
 from stretto.runtime.following import Following
 from stretto.runtime.tuning import Origin
-from stretto.spec.tunable_keys import OF_COMPONENT, OF_STEP
+from stretto.spec.tunable_keys import OF_COMPONENT, OF_STEP, OF_WORKFLOW
 from stretto.store.sqlite import Store
 from stretto.testing import run_virtual
 from stretto.types.enums import RunStatus
@@ -44,6 +44,9 @@ steps:
 """
 
 
+FALLBACK = "fallback: {component: rules, after: 2}\n"
+
+
 def slow(name: str, *took_s: float) -> Any:
     """A component that takes so long at each call, the last time again and again."""
     left = list(took_s)
@@ -57,7 +60,7 @@ def slow(name: str, *took_s: float) -> Any:
 
 
 def desk(workflow_of: WorkflowOf, *, api: Any = None, more: Any = None, text: str = DESK) -> Workflow:
-    return workflow_of(text, api or slow("api", 0.0), more or slow("more", 0.0))
+    return workflow_of(text, api or slow("api", 0.0), more or slow("more", 0.0), slow("rules", 0.0))
 
 
 def set_at_once(workflow: Workflow, key: str, value: str | int) -> None:
@@ -142,6 +145,47 @@ class TestSetting:
 
         assert run_virtual(all_of_it()) == [4, 1]
 
+    @pytest.mark.parametrize(
+        ("text", "key", "status"),
+        [
+            (
+                DESK.replace("hedge:", "fallback: {output: {}, after: 2}\n      hedge:"),
+                "components.api.fallback",
+                "degraded",
+            ),
+            (DESK + FALLBACK, "fallback", "business_fallback"),
+        ],
+        ids=["component", "workflow"],
+    )
+    def test_a_fallback_stands_in_after_as_many_failures_as_is_set(
+        self, workflow_of: WorkflowOf, text: str, key: str, status: str
+    ) -> None:
+        calls = 0
+
+        @stretto.component("api", "1.0.0", effects="read", inline=True)
+        def api() -> dict[str, str]:
+            nonlocal calls
+            calls += 1
+            raise ComponentError("down", Code.UNAVAILABLE)
+
+        workflow = desk(workflow_of, api=api, text=text)
+
+        async def four(after: int | None) -> int:
+            nonlocal calls
+            calls = 0
+            await workflow.set(f"{key}.after", after)
+            runs = [await workflow.run({}) for _ in range(4)]
+            assert {run.status for run in runs} == {status}
+            return calls
+
+        async def more_first() -> list[int]:
+            await workflow.set("steps.ask.retry.attempts", 1)
+            first = await four(100)
+            await workflow.set(f"{key}.retry_after", "1h")
+            return [first, await four(None)]
+
+        assert run_virtual(more_first()) == [4, 1]
+
     def test_a_breaker_and_a_bulkhead_go_on_with_what_they_learnt(self, workflow_of: WorkflowOf) -> None:
         @stretto.component("api", "1.0.0", effects="read", inline=True)
         def api() -> dict[str, str]:
@@ -220,16 +264,17 @@ class TestListing:
         )
         assert "steps.loop/more.retry.attempts" not in found, "it declares no retry"
 
-    @pytest.mark.parametrize("group", [*OF_STEP, *OF_COMPONENT], ids=lambda group: group.name or "alone")
+    @pytest.mark.parametrize("group", [*OF_STEP, *OF_COMPONENT, *OF_WORKFLOW], ids=lambda group: group.name or "alone")
     def test_every_default_is_a_value_that_its_own_key_takes(self, workflow_of: WorkflowOf, group: Any) -> None:
         """A default beside another of its group, so that what excludes it in this file does not matter."""
-        adaptive = DESK.replace("limit: 2, ", "")
+        adaptive = DESK.replace("limit: 2, ", "").replace("deadline: 60s", "deadline: 60s, reserve: 1s")
+        adaptive = adaptive.replace("hedge:", "fallback: {output: {}}\n      hedge:") + FALLBACK
         for key, default in group.defaults.items():
             if default is None:
                 continue
             workflow = desk(workflow_of, text=adaptive)
-            where = "steps.ask" if group in OF_STEP else "components.api"
-            name = f"{where}.{group.key_of(key)}"
+            where = "" if group in OF_WORKFLOW else "steps.ask." if group in OF_STEP else "components.api."
+            name = f"{where}{group.key_of(key)}"
             assert name in workflow.settings
             if key.name == "slow_rate":
                 asyncio.run(workflow.set("components.api.breaker.slow_after", "500ms"))
@@ -243,7 +288,7 @@ class TestRefused:
         [
             ("steps.ask.timout", "1s", UsageError, "did you mean 'steps.ask.timeout'"),
             ("steps.asc.timeout", "1s", UsageError, "did you mean 'steps.ask.timeout'"),
-            ("nonsense", "1s", UsageError, "they begin with steps.STEP or components.COMPONENT"),
+            ("nonsense", "1s", UsageError, "they begin with steps.STEP, components.COMPONENT or"),
             (3, "1s", UsageError, "the key of a setting is 3"),
             ("steps.ask.timeout", ["1s"], UsageError, "the value of 'steps.ask.timeout' is"),
             ("steps.ask.timeout", None, UsageError, "was not changed, so nothing is taken back"),
@@ -268,6 +313,8 @@ class TestRefused:
             ("steps.ask.retry.jitter", "ful", SpecError, "try: full"),
             ("steps.ask.hedge.copies", 9, SpecError, "a whole number from 1 to 4"),
             ("components.api.bulkhead.max_limit", 8, SpecError, "bounds an adaptive limit, and `limit` fixes it"),
+            ("fallback.after", 3, UsageError, "workflow.yaml declares no `fallback`"),
+            ("components.api.fallback.after", 3, UsageError, "no step that calls 'api' declares a `fallback`"),
             ("components.more.breaker.probes", 3, UsageError, "no step that calls 'more' declares a `breaker`"),
             ("steps.loop/more.retry.attempts", 3, UsageError, "step 'loop/more' declares no `retry`"),
         ],
@@ -288,6 +335,52 @@ class TestRefused:
         with pytest.raises(SpecError, match="`open_for` is 5m, more than `max_open`, which is 2m"):
             asyncio.run(workflow.set("components.api.breaker.max_open", None))
         assert workflow.settings["components.api.breaker.max_open"].value == "10m"
+
+
+class TestTogether:
+    def test_two_who_change_at_once_are_judged_beside_each_other(
+        self, workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each alone would fit: the one that comes second does not, though it was judged before the first was kept."""
+        workflow = desk(workflow_of)
+        kept = Store.set_settings
+
+        def another_first(store: Store, name: str, changes: Any, **asked: Any) -> Any:
+            monkeypatch.setattr(Store, "set_settings", kept)
+            store.set_settings(name, {"components.api.breaker.max_open": "6s"}, by="bob")
+            return store.set_settings(name, changes, **asked)
+
+        monkeypatch.setattr(Store, "set_settings", another_first)
+        with pytest.raises(SpecError, match="`open_for` is 1m, more than `max_open`, which is 6s"):
+            asyncio.run(workflow.set("components.api.breaker.open_for", "1m", by="ada"))
+        assert [each.by for each in workflow.store.settings("desk")] == ["bob"]
+
+    def test_a_run_that_was_parked_is_resumed_with_the_settings_of_now(self, workflow_of: WorkflowOf) -> None:
+        """The manifest is what it was, so resuming is allowed; the longer time-out lets the last step answer."""
+        parked = """
+stretto: 1
+name: desk
+durability: step
+steps:
+  - {name: pay, component: pay}
+  - {name: ask, component: api, needs: [pay], resilience: {timeout: 1s}}
+"""
+
+        @stretto.component("pay", "1.0.0", effects="write", inline=True)
+        def pay() -> dict[str, str]:
+            raise ComponentError("no answer", Code.DEADLINE_EXCEEDED)
+
+        workflow = workflow_of(parked, pay, slow("api", 2.0))
+
+        async def go_on() -> stretto.Run:
+            run = await workflow.run({})
+            assert run.status is RunStatus.PARKED
+            await workflow.set("steps.ask.timeout", "3s")
+            await workflow.settle(run.id, "pay", response={})
+            return await workflow.resume(run.id)
+
+        run = run_virtual(go_on())
+        assert (run.status, run.settings) == (RunStatus.OK, 0)
 
 
 SUB = {
