@@ -121,6 +121,8 @@ CASES: Final = {
     "linear4": Case(open=opening("linear4", "none", in_turn(value_of, LINEAR4_ANSWER)), durability=BEHIND),
     "one": Case(open=opening("one", "none", in_turn(value_of, START + 1)), durability=BEHIND),
     "one_protected": Case(open=opening("one_protected", "none", in_turn(value_of, START + 1)), durability=BEHIND),
+    "one_standby": Case(open=opening("one_standby", "none", in_turn(value_of, START + 1)), durability=BEHIND),
+    "one_fallback": Case(open=opening("one_fallback", "none", in_turn(value_of, START + 1)), durability=BEHIND),
     "sustained": Case(open=opening("linear4", "none", sustained), durability=BEHIND),
     "concurrent": Case(open=opening("linear4", "none", at_once(1_000)), durability=BEHIND),
     "fanout8": Case(open=opening("fanout8", "none", in_turn(total, FANOUT8_ANSWER)), durability=BEHIND),

@@ -18,13 +18,14 @@ import msgspec
 from stretto.engine.alarm import GRACE_S
 from stretto.engine.call import StepCall
 from stretto.engine.failure import error_info
+from stretto.engine.looking import around
 from stretto.engine.meaning import cross_answer
 from stretto.engine.request import RunRequest
 from stretto.engine.run_root import run_root
 from stretto.engine.standby import Standby
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.streak import LEASE_S
-from stretto.plan.model import INPUT, RUN, BusinessFallback, Frame
+from stretto.plan.model import INPUT, RESOURCES, RUN, BusinessFallback, Frame
 from stretto.record.model import ErrorInfo
 from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.budget import Budget, BudgetSpec, Pool
@@ -114,14 +115,15 @@ async def _answer(state: RunState, business: BusinessFallback, frame: Frame, lan
     run = state.run
     frame[RUN] = {**run_root(run, state.downgrades), "failure": _as_told(state, failure)}
     run.reason, run.error = failure.reason, failure.error
+    if state.live is not None:
+        frame[RESOURCES] = around(state)
     try:
         output = await _output(state, business, frame, lane)
+        whose = f"the answer of the fallback of workflow '{state.plan.name}'"
+        output = cross_answer(run, state.plan, output, whose)
         check = state.plan.output_check
-        output = cross_answer(run, state.plan, output, f"its answer for workflow '{state.plan.name}'")
         if check is not None and not check.is_valid(output):
-            raise ContractError(
-                f"its answer breaks the contract of workflow '{state.plan.name}':", check.violations(output)
-            )
+            raise ContractError(f"{whose} breaks its contract:", check.violations(output))
     except StepFailed as second:
         _fail_of_both(state, failure, second.error.message)
     except (ExpressionError, ContractError, NotJsonError) as error:

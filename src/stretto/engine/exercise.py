@@ -11,12 +11,13 @@ from stretto.engine.business import request_of
 from stretto.engine.engine import Engine
 from stretto.engine.request import RunRequest
 from stretto.engine.run_root import run_root
+from stretto.engine.state import downgrade
 from stretto.plan.expectations import judge
 from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Block, BusinessFallback, Frame, Getter, Plan
 from stretto.record.model import NULL, EffectRecord, Run, StepRecord, decoded
 from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.budget import BudgetSpec
-from stretto.types.enums import Durability, Reason
+from stretto.types.enums import Durability, Reason, StepStatus
 from stretto.types.errors import ExpressionError
 from stretto.types.ids import FALLBACK_PATH, StepPath
 from stretto.types.json import Json, JsonObject
@@ -96,7 +97,8 @@ def _frame_of(plan: Plan, run: Run) -> Frame:
     frame[INPUT] = run.input_value
     frame[MEMORY] = {} if run.memory == NULL else decoded(run.memory)
     frame[RESOURCES] = {} if run.resources == NULL else decoded(run.resources)
-    frame[RUN] = {**run_root(run), "failure": {**NOT_FAILED}}
+    downgrades: list[Json] = [downgrade(step) for step in run.steps if step.status is StepStatus.FALLBACK]
+    frame[RUN] = {**run_root(run, downgrades), "failure": {**NOT_FAILED}}
     outputs = {step.path: step.output for step in run.steps}
     for op in plan.body.ops:
         output = outputs.get(StepPath(op.name))

@@ -123,6 +123,7 @@ class _Compiler:
         self._take_aligners()
         self._take_components_inside()
         for workflow, plan in self._finder.plans.items():
+            self._note_inner_fallback(self._finder.places[workflow], plan)
             self._calls.protections.take_inner(self._finder.places[workflow], plan)
         resources = self._probes()
         manifest = self._manifest()
@@ -142,7 +143,7 @@ class _Compiler:
             output_reads=output.slots,
             output_resources=output.resources,
             output_type=output.type if output_schema is None else marked_as(from_schema(output_schema), output.type),
-            budget=spec.budget,
+            budget=spec.budget if spec.fallback is None else spec.budget.reserving(),
             durability=spec.durability,
             nested=nested,
             memory=read_memory,
@@ -209,6 +210,14 @@ class _Compiler:
             for name in self._calls.components:
                 self._calls.protections.found.setdefault(name, ProtectionRules())
         return spec
+
+    def _note_inner_fallback(self, place: Located[str], plan: Plan) -> None:
+        if plan.business is not None:
+            self._reader.note(
+                place.span,
+                f"the `fallback` of '{place.value}' answers when that is run by itself; here a step that fails in it "
+                "fails this run, and what answers for that is this workflow's own",
+            )
 
     def _memory(self) -> Component | None:
         place = self._spec.memory
