@@ -42,7 +42,7 @@ class Ledger:
         """Deliveries that the engine made, by component, whether or not they got there."""
         self._calls: dict[str, set[str]] = {}
         self._writes: Counter[str] = Counter()
-        self._writers: dict[str, str] = {}
+        self._writers: dict[str, Card] = {}
 
     @property
     def calls(self) -> dict[str, int]:
@@ -62,11 +62,11 @@ class Ledger:
 
     @property
     def duplicated(self) -> list[Duplicated]:
-        """Writes that were carried out more than once."""
+        """Writes that were carried out more than once, by components that do not say that this is harmless."""
         return [
-            Duplicated(key=key, component=self._writers[key], times=times)
+            Duplicated(key=key, component=self._writers[key].name, times=times)
             for key, times in self._writes.items()
-            if times > 1
+            if times > 1 and not self._writers[key].idempotent
         ]
 
     def asked(self, component: str, call: Call) -> None:
@@ -79,6 +79,6 @@ class Ledger:
 
         What it refused, or was cancelled in, is not counted: whether that happened, `confirm` has to say.
         """
-        if call.effect is Effect.WRITE and not card.idempotent:
+        if call.effect is Effect.WRITE:
             self._writes[call.effect_key] += 1
-            self._writers[call.effect_key] = card.name
+            self._writers[call.effect_key] = card

@@ -52,6 +52,13 @@ def test_no_fault_makes_a_write_happen_twice_or_a_run_get_lost(
     assert sum(report.statuses.values()) == 30
 
 
+def test_a_run_that_is_delivered_again_is_left_as_it_was(experiment: Experimenting, world: World) -> None:
+    report = made(experiment("{component: executor, rate: 0.5, fault: duplicate}", expect="mutants: 0"))
+    assert report.redelivered == report.faults[0].runs > 0
+    assert report.statuses == {"ok": 40}
+    assert set(world.written.values()) == {1}
+
+
 def test_what_a_lying_confirm_leads_to_is_found_and_told(experiment: Experimenting, world: World) -> None:
     world.lies = True
     report = made(experiment("{component: executor, rate: 0.5, fault: reset}", expect="mutants: 0"))

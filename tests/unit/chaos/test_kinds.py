@@ -100,3 +100,34 @@ def test_a_fault_at_every_kind_of_component_ends_every_run(kind: FaultKind, tmp_
 def is_drawn(kind: FaultKind, component: str) -> bool:
     """Whether there is a wrong value to draw: booleans there are, and rewards and memories are free."""
     return kind is not FaultKind.WRONG_VALUE or component in ("inner", "kept")
+
+
+BUSINESS = """
+stretto: 1
+name: bank
+fallback: {component: spare}
+contract: {output: {n: bool}}
+steps: [{name: kept, component: kept}]
+output: {n: "steps.kept.n"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("faults", "statuses"),
+    [
+        ("{component: kept, fault: loss, rate: 1}", {"business_fallback": 10}),
+        (
+            "{component: kept, fault: loss, rate: 1}, {component: spare, fault: error, code: internal, rate: 1}",
+            {"failed": 10},
+        ),
+    ],
+)
+def test_the_fallback_of_a_workflow_answers_and_can_be_struck(
+    faults: str, statuses: dict[str, int], tmp_path: Path
+) -> None:
+    chaos = parse_chaos(f"stretto: 1\nmutants: 0\nfaults: [{faults}]")
+    with Store(tmp_path / "runs.db") as store:
+        workflow = workflow_of(tmp_path, BUSINESS, [Kept, spare], store)
+        report = made(Experiment(workflow, chaos, [Given(input={})], runs=10))
+    assert report.statuses == statuses
+    assert report.answered == statuses.get("business_fallback", 0)

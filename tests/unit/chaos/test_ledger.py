@@ -37,4 +37,5 @@ def test_only_a_write_that_may_not_happen_twice_is_told(effect: Effect, *, idemp
     for attempt in (1, 2):
         ledger.carried_out(card(idempotent=idempotent), call("a", attempt, effect))
     ledger.carried_out(card(), call("b"))
+    assert ledger.writes == (2 if effect is Effect.WRITE else 1)
     assert [(each.key, each.component, each.times) for each in ledger.duplicated] == [("run-1/a", "shop", 2)] * told
