@@ -121,6 +121,7 @@ class Calls:
             if component is None:
                 return None
             self._check_stand_in(spec.component, component.card, card, built)
+            self.meanings.note_null(step, spec.component, from_schema(component.card.input))
             plain = self.plain(component, "fallback", slot)
             return Fallback(op=replace(plain, crossings_out=self.meanings.out_of(step)))
         if spec.output is None:

@@ -10,10 +10,10 @@ from stretto.plan.finding import Finder
 from stretto.plan.meaning.compare import Comparison, Target, check_output
 from stretto.plan.meaning.crossing import Crossing, Held, Side, exact_of
 from stretto.plan.meaning.domain import Domain, compile_domain
-from stretto.plan.meaning.marks import held, renamed
+from stretto.plan.meaning.marks import held, leaf_of, renamed
 from stretto.plan.meaning.places import Place, Places, Sides
 from stretto.plan.model import Frame, Plan
-from stretto.plan.valuetype import DYN, Kind, Missing, ValueType, at
+from stretto.plan.valuetype import DYN, Kind, Missing, ValueType, at, may_be_null
 from stretto.spec.contract_model import ContractSpec, DomainSpec
 from stretto.spec.model import StepSpec
 from stretto.spec.source import Located
@@ -107,6 +107,17 @@ class Meanings:
     def check_stand_in(self, step: StepSpec, output: Located[JsonObject]) -> None:
         """Hold a fixed output that stands for a step's to its domains."""
         check_output(output, tuple(self._target(place) for place in self._sides(step).gives), self.reader)
+
+    def note_null(self, step: StepSpec, stand_in: Located[str], takes: ValueType) -> None:
+        """Say where a fallback component cannot be asked: what means nothing is null in its request."""
+        for place in self._sides(step).given:
+            leaf = leaf_of(takes, place.path)
+            if place.domain.is_closed and leaf is not None and leaf.kind is not Kind.DYN and not may_be_null(leaf):
+                self.reader.note(
+                    stand_in.span,
+                    f"'{stand_in.value}' takes no null for '{'.'.join(place.path)}', and is asked with null where a "
+                    f"text means no value of the domain '{place.domain.name}': the step then fails",
+                )
 
     def check_held(self, contract: ContractSpec) -> None:
         """Report domains of which nothing is ever held: a check that finds nothing to check fails."""
