@@ -1,6 +1,7 @@
 """A model server's queue, asked of its Prometheus endpoint over HTTP."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -18,11 +19,15 @@ MAX_BODY_BYTES: Final = 4 * 1024 * 1024
 
 
 class ServerProbe:
-    """Keeps one connection to the server. Raises MissingExtraError without prometheus-client."""
+    """Connects anew for each reading: a connection that is kept would be left open where the event loop ends before it
+    is closed. Raises MissingExtraError without prometheus-client.
+    """
 
     def __init__(self, name: str, spec: ServerSpec) -> None:
         if find_spec("prometheus_client") is None:
             raise MissingExtraError(f"the probe 'models.{name}'", "probes")
+        import_module("aiohttp")  # here, for that takes as long as a reading may
+        import_module("prometheus_client.parser")
         self._spec = spec
         self._session: aiohttp.ClientSession | None = None
 
@@ -47,7 +52,7 @@ class ServerProbe:
 
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=1),
+                connector=aiohttp.TCPConnector(limit=1, force_close=True),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None),  # whoever asks has a limit
             )

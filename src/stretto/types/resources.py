@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from stretto.types.arguments import INT64_MAX
+
 
 class Unit(StrEnum):
     """What a value counts."""
@@ -41,8 +43,10 @@ class Measure(msgspec.Struct, frozen=True):
             return ""
         if isinstance(value, bool) or not isinstance(value, int | float):
             return f"{value!r:.40} is no number"
-        if not isfinite(value):
+        if isinstance(value, float) and not isfinite(value):
             return f"{value} is not finite"
+        if value > INT64_MAX:
+            return f"{value:.3g} is too large" if isinstance(value, float) else "it is too large"
         if value < 0:
             return f"{value} is below 0"
         if self.unit is Unit.PERCENT and value > 100:

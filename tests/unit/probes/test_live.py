@@ -62,6 +62,8 @@ def test_before_the_first_reading_values_are_null_and_stale_or_what_is_assumed()
         (raising(OSError("no such file")), "OSError: no such file"),
         (lambda: {"cpu_load_percent": math.nan}, "cpu_load_percent: nan is not finite"),
         (lambda: {"cpu_load_percent": math.inf}, "cpu_load_percent: inf is not finite"),
+        (lambda: {"cpu_load_percent": 10**400}, "cpu_load_percent: it is too large"),
+        (lambda: {"cpu_load_percent": 1e300}, "cpu_load_percent: 1e+300 is too large"),
         (lambda: {"cpu_load_percent": -1}, "cpu_load_percent: -1 is below 0"),
         (lambda: {"cpu_load_percent": 101}, "cpu_load_percent: 101 is above 100"),
         (lambda: {"cpu_load_percent": "much"}, "cpu_load_percent: 'much' is no number"),
@@ -203,6 +205,22 @@ def test_a_loop_that_stood_still_catches_up_with_what_is_overdue_alone() -> None
         await resources.catch_up()
         assert (quick.asked, slow.asked) == (2, 1)
         await resources.close()
+
+    run_virtual(main())
+
+
+def test_a_probe_that_does_not_close_keeps_no_other_open() -> None:
+    class Stuck(Scripted):
+        async def close(self) -> None:
+            raise ProbeError("the driver hangs")
+
+    async def main() -> None:
+        other = Scripted("cpu_load_percent", say=dict)
+        resources = live(source(Stuck("gpu_count", say=dict), "gpu"), source(other))
+        await resources.open()
+        with pytest.raises(ProbeError, match="the driver hangs"):
+            await resources.close()
+        assert other.closed == 1
 
     run_virtual(main())
 
