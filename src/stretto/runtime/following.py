@@ -48,7 +48,8 @@ class Following:
     def look(self) -> None:
         """Bring all up to date now; trouble with the store is told in the log, once, and the next look may mend it."""
         with self._lock:
-            followed = list(self._followed)
+            followed = [tuning for tuning in self._followed if not tuning.is_over]
+            self._followed = WeakSet(followed)
         for tuning in followed:
             try:
                 tuning.refresh()

@@ -83,6 +83,11 @@ class Tuning:
         self._passed_over: dict[str, str] = {}
         self._lock = threading.Lock()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing can be read any more: the store was closed, maybe before what runs on it."""
+        return self._store.closed
+
     def refresh(self) -> None:
         """Go by the settings that the store holds; one query when none came since."""
         if self._store.settings_revision(self._plan.name) != self.tuned.revision:

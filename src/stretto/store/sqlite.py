@@ -299,6 +299,11 @@ class Store:
         """Commit what is queued, let others take over unsealed runs, and close the file. Closing twice is no harm."""
         self._finalizer()
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._writer.inbox.closed
+
     def __enter__(self) -> Self:
         return self
 

@@ -465,14 +465,22 @@ class TestFollowing:
         self, workflow_of: WorkflowOf, caplog: pytest.LogCaptureFixture
     ) -> None:
         workflow, following = desk(workflow_of), Following(poll_s=60)
-        workflow.store.set_settings("desk", {"steps.ask.timeout": "3s"})
         following.join(workflow._tuning)
-        workflow.store.close()
+        workflow.store.path.write_bytes(b"no database at all, and longer than its header would be" * 10)
         with caplog.at_level(logging.WARNING):
             following.look()
             following.look()
         following.leave(workflow._tuning)
         assert len([record for record in caplog.records if "could not be read" in record.message]) == 1
+
+    def test_a_store_that_was_closed_is_left_in_silence(
+        self, workflow_of: WorkflowOf, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        workflow, following = desk(workflow_of), Following(poll_s=0.01)
+        following.join(workflow._tuning)
+        workflow.store.close()
+        _wait_until(lambda: following._thread is None)
+        assert not caplog.records
 
     def test_one_that_the_file_has_outgrown_is_passed_over_and_the_others_hold(
         self, workflow_of: WorkflowOf, caplog: pytest.LogCaptureFixture

@@ -55,6 +55,8 @@ def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
         yield "replay of", run.replay_of
     if run.parent:
         yield "started by", run.parent
+    if run.settings:
+        yield "settings", Text(f"revision {run.settings} when it began; stretto config history FILE lists them")
     if run.simulated:
         yield "simulated", Text("some step stands downstream of a substitute; folds leave this run out", "magenta")
     for warning in run.warnings:
