@@ -20,13 +20,11 @@ def kept_corrections(store: Path | None, workflow: str, domain: str) -> list[Sam
     if not is_there(path):
         return []
     with Store(path) as kept:
-        labels = sorted(_labels(kept, workflow), key=lambda annotation: annotation.at_ns)
-    return list(corrections(iter(labels), domain))
+        return list(corrections(_labels(kept, workflow), domain))
 
 
 def _labels(store: Store, workflow: str) -> Iterator[Annotation]:
-    for summary in store.list(workflow=workflow):
-        yield from (each for each in store.annotations(summary.id) if each.name == LABEL)
+    return (label for of, label in store.annotated(LABEL) if of == workflow)
 
 
 def recorded(store: Store, domain: str | None, filters: Filters) -> Iterator[Alignment]:

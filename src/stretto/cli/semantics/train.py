@@ -156,7 +156,10 @@ class _Training:
             if held_out
             else "the texts learnt from, too few to hold any out"
         )
-        return new, measure(old, judged), measure(judge, judged), what
+        after = measure(judge, judged)
+        if held_out:
+            new = new.with_meta(msgspec.structs.replace(new.meta, measured=after))
+        return new, measure(old, judged), after, what
 
 
 class _Bar:

@@ -84,7 +84,7 @@ def train_next(
     source: Sequence[str] = (),
     on_pass: Callable[[], None] = _silent,
 ) -> AlignerModel:
-    """The parent moved by further samples; its calibration and threshold stay.
+    """The parent moved by further samples; its calibration and threshold stay, and what was measured of it does not.
 
     Raises UsageError for a label that is no value of the domain, LearningError when there is no sample.
     """
@@ -104,7 +104,8 @@ def train_next(
         source=tuple(source),
         trained_at=trained_at,
     )
-    return _model(msgspec.structs.replace(meta, steps=weights.steps, lineage=lineage), vocabulary, weights)
+    changed = msgspec.structs.replace(meta, steps=weights.steps, lineage=lineage, measured=Measured())
+    return _model(changed, vocabulary, weights)
 
 
 def measure(model: AlignerModel, samples: Sequence[Sample]) -> Measured:

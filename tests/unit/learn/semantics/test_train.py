@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from stretto.learn.semantics.samples import Sample
 from stretto.learn.semantics.train import FIRST_TRAINING_PASSES, NEXT_TRAINING_PASSES, measure, train_first, train_next
@@ -98,6 +98,7 @@ def test_a_value_with_no_text_is_never_answered() -> None:
     assert "exchange" not in {model.meta.values[best] for best in best_B}
 
 
+@settings(max_examples=25)  # each trains six learners
 @given(
     st.lists(
         st.tuples(st.text(max_size=12).map("a{}".format), st.sampled_from([*VALUES, ""])),
