@@ -202,3 +202,27 @@ class TestSla:
         assert "Nothing could be held: too little is promised of its steps." in cli("check", "workflow.yaml").out
         (folder / "workflow.yaml").write_text(promising("  sla: {book: {p95_latency: 1s}}\n"))
         assert "nothing is promised of the workflow, and it has no deadline" in cli("check", "workflow.yaml").out
+
+
+def test_domains_are_told_with_where_they_hold_and_how_many_mappings_were_compared(cli: Cli, folder: Path) -> None:
+    (folder / "workflow.yaml").write_text(
+        "stretto: 1\nsteps: [{name: book, component: book, input_mapping: {plan: input.plan}}]\n"
+        "contract: {semantics: {trip: {values: [rail, air], at: [book.plan], synonyms: {rail: [train]}, mode: warn}}}\n"
+    )
+    told = cli("check", "workflow.yaml")
+    assert "  trip  warn  2 values  book.plan  1 synonym\n" in told.out
+    assert told.out.splitlines()[-1] == "ok: 1 step, 1 component, 1 domain, 1 mapping compared"
+    meaning = cli("check", "workflow.yaml", "--json").document["meaning"]
+    assert meaning == {
+        "mappings_compared": 1,
+        "domains": [
+            {
+                "name": "trip",
+                "mode": "warn",
+                "values": ["rail", "air"],
+                "held": [{"at": "book.plan", "side": "given"}],
+                "from": {},
+                "aligner": None,
+            }
+        ],
+    }
