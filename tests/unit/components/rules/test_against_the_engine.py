@@ -28,6 +28,8 @@ number_cells = st.one_of(
     st.lists(number_texts, min_size=2, max_size=3).map(", ".join),
     st.tuples(number_texts, number_texts).map(lambda each: f"> {each[0]} and < {each[1]}"),
     st.tuples(number_texts, number_texts).map(lambda each: f"not in [{each[0]}..{each[1]}]"),
+    st.tuples(number_texts, number_texts).map(lambda each: f"< {each[0]} or > {each[1]}"),
+    st.tuples(number_texts, number_texts).map(lambda each: f"$ >= {each[0]} and not ($ == {each[1]})"),
 )
 quoted = st.sampled_from(TEXTS).map(json.dumps)
 text_cells = st.one_of(
