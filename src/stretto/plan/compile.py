@@ -31,6 +31,7 @@ from stretto.plan.resources import components_of, resources_type, with_probes_of
 from stretto.plan.sla.promise import promise_of
 from stretto.plan.sla.verdict import hold_promises
 from stretto.plan.slots import Slots
+from stretto.plan.told import notes_of
 from stretto.plan.valuetype import DYN, INT, STRING, ValueType, array_of, from_schema, object_of
 from stretto.record.canonical import canonical
 from stretto.record.model import Manifest
@@ -164,7 +165,7 @@ class _Compiler:
             self._note_amplification(plan)
             if contract is not None:
                 hold_promises(plan, contract, self._reader)
-        return replace(plan, notes=tuple(self._reader.notes))
+        return replace(plan, notes=(*self._reader.notes, *notes_of(plan.components.values())))
 
     # the workflow's ends
 

@@ -21,7 +21,7 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens; port 0 takes a free one. Raises UsageError when the place cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, or asyncio leaves Nagle on
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

@@ -66,7 +66,7 @@ def _document(analysis: "Analysis") -> Any:
             }
             for each in analysis.tables
         ],
-        "notes": [{"place": _place(note.span.mark), "text": note.text} for note in analysis.notes],
+        "notes": [{"place": note.place, "text": note.text} for note in analysis.notes],
     }
 
 
@@ -79,7 +79,7 @@ def _report(analysis: "Analysis", width: int) -> RenderableType:
         ),
     ]
     if analysis.notes:
-        told = (Text.assemble((f"{_place(each.span.mark)}: ", "bold"), each.text) for each in analysis.notes)
+        told = (Text.assemble((f"{each.place}: ", "bold"), each.text) for each in analysis.notes)
         parts.append(section("notes", Group(*told)))
     counted = f"{count_text(len(analysis.tables), 'table')}, {count_text(len(files.models), 'file')}"
     parts.append(Text(f"\nok: {counted}", "bold green"))
@@ -91,7 +91,3 @@ def _words(table: "TableVerdict") -> str:
     how = "" if table.is_exact else ", not fully analysed"
     size = f"{count_text(table.rows, 'row')} by {count_text(table.columns, 'column')}"
     return f"{size}, {answers}{how}"
-
-
-def _place(mark: Any) -> str:
-    return f"{mark.file}:{mark.line}:{mark.column}"

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -75,6 +76,11 @@ class RuleComponent:
     def card(self) -> Card:
         """Pure; reads, when rules served apart may answer. The digest covers the rules and where they are asked."""
         return self._card
+
+    @property
+    def told_at_load(self) -> Iterator[tuple[str, str]]:
+        """What the analysis found that nothing has to be done about, with its places."""
+        return ((note.place, note.text) for note in self.analysis.notes)
 
     async def open(self) -> None:
         """Nothing is sent; connections to served rules are made with the first call."""

@@ -29,6 +29,12 @@ class RuleNote(msgspec.Struct, frozen=True):
     span: Span
     text: str
 
+    @property
+    def place(self) -> str:
+        """``file:line:column``."""
+        mark = self.span.mark
+        return f"{mark.file}:{mark.line}:{mark.column}"
+
 
 class TableVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What the analysis of one table came to."""
