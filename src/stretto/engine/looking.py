@@ -53,11 +53,12 @@ def around(state: RunState) -> JsonObject:
 
 def picked(values: JsonObject, reads: Resources) -> JsonObject:
     """Of the values those that are read, nested as they were; what is not there is null."""
+    if () in reads:
+        return values
     found: JsonObject = {}
     for path in sorted(reads):
-        if not path:
-            return values
-        found = _over(found, _one(values, path))
+        if not any(path[:depth] in reads for depth in range(1, len(path))):  # else it is inside one that is kept whole
+            found = _over(found, _one(values, path))
     return found
 
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from stretto.engine.engine import Engine
 from stretto.engine.history import History
-from stretto.engine.looking import picked
+from stretto.engine.looking import _over, picked
 from stretto.engine.request import RunRequest
 from stretto.plan.model import RESOURCES, Block, LoopOp, Plan
 from stretto.record.model import Run, decoded
@@ -135,8 +136,31 @@ def test_without_probes_nothing_is_looked_at_and_nothing_recorded() -> None:
         ({("b", "c"), ("b", "d")}, {"b": {"c": 2, "d": [3]}}),
         ({("a",), ("no",)}, {"a": 1, "no": None}),
         ({("no", "where")}, {"no": None}),
+        ({("b",), ("b", "no")}, {"b": {"c": 2, "d": [3]}}),
         ({()}, {"a": 1, "b": {"c": 2, "d": [3]}}),
     ],
 )
 def test_of_the_values_only_those_that_are_read_are_kept(reads: set[tuple[str, ...]], expected: dict[str, Any]) -> None:
     assert picked({"a": 1, "b": {"c": 2, "d": [3]}}, frozenset(reads)) == expected
+
+
+NAMES = st.sampled_from(["a", "b", "c"])
+VALUES = st.recursive(
+    st.none() | st.integers(), lambda inner: st.dictionaries(NAMES, inner, max_size=3) | st.lists(inner, max_size=2)
+)
+
+
+@given(st.dictionaries(NAMES, VALUES), st.frozensets(st.lists(NAMES, max_size=3).map(tuple)))
+def test_what_was_read_laid_over_the_values_changes_none_of_them_and_reads_the_same(
+    values: dict[str, Any], reads: frozenset[tuple[str, ...]]
+) -> None:
+    kept = picked(values, reads)
+    assert all(read_at(kept, path) == read_at(values, path) for path in reads)
+    assert all(read_at(_over(values, kept), path) == read_at(values, path) for path in reads)
+    assert picked(kept, reads) == kept
+
+
+def read_at(values: Any, path: tuple[str, ...]) -> Any:
+    for part in path:
+        values = values.get(part) if isinstance(values, dict) else None
+    return values
