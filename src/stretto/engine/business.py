@@ -19,7 +19,7 @@ from stretto.engine.alarm import GRACE_S
 from stretto.engine.call import StepCall
 from stretto.engine.failure import error_info
 from stretto.engine.looking import around
-from stretto.engine.meaning import cross_answer
+from stretto.engine.meaning import cross_answer, was_told_nothing
 from stretto.engine.request import RunRequest
 from stretto.engine.run_root import run_root
 from stretto.engine.standby import Standby
@@ -101,10 +101,12 @@ def _failure(state: RunState) -> Failure | None:
 
 
 def _tell(standby: Standby, phase: int, state: RunState, request: RunRequest, failure: Failure | None) -> None:
-    """Tell how a run ended. One that spent a budget of its caller's own says nothing of the workflow."""
+    """Tell how a run ended. One that spent a budget of its caller's own says nothing of the workflow, nor does one
+    that was told what means nothing: else three who talk nonsense would take it from all others."""
+    is_callers = failure is not None and failure.reason is Reason.BUDGET and request.budget is not None
     if state.run.succeeded:
         standby.streak.succeeded(phase)
-    elif failure is None or (failure.reason is Reason.BUDGET and request.budget is not None):
+    elif failure is None or is_callers or was_told_nothing(failure.error, state.run):
         standby.streak.dropped(phase, state.now())
     else:
         standby.streak.failed(phase, state.now(), failure.error.message)

@@ -18,7 +18,7 @@ from stretto.engine.called import Called
 from stretto.plan.meaning import Crossing, rewritten
 from stretto.plan.model import Plan
 from stretto.record.canonical import exact, snapshot
-from stretto.record.model import Run
+from stretto.record.model import ErrorInfo, Run
 from stretto.record.texts import TEXT_CHARS, recordable
 from stretto.types.errors import MeaningError, Violation
 from stretto.types.json import Json, JsonObject
@@ -157,6 +157,12 @@ def cross_answer(run: Run, plan: Plan, output: JsonObject, what: str) -> JsonObj
     run.evidence = evidence_of([found], run.evidence)
     found.hold(what)
     return found.value
+
+
+def was_told_nothing(error: ErrorInfo, run: Run) -> bool:
+    """Whether a run failed of a request that means nothing, which nobody was asked, and of no answer."""
+    failed = (step for step in run.steps if step.error is not None and step.path == error.path)
+    return error.code == MeaningError.code and any(not step.attempts for step in failed)
 
 
 def evidence_of(found: Sequence[Crossed], before: Mapping[str, Json] = NOTHING) -> dict[str, Json]:

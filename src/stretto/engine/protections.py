@@ -9,7 +9,7 @@ from stretto.engine.protection import COMPONENTS_FAULT, Protection, ProtectionSt
 from stretto.engine.streak import Streak, StreakState
 from stretto.plan.model import Plan, ProtectionRules
 from stretto.record.model import ErrorInfo
-from stretto.types.errors import BreakerOpenError, ContractError, ShedError
+from stretto.types.errors import BreakerOpenError, ContractError, MeaningError, ShedError
 from stretto.types.ids import Digest
 from stretto.types.protection import StreakRule
 
@@ -40,7 +40,7 @@ def _tells_of_fault(error: ErrorInfo) -> bool:
     """`is_components_fault` of an error as it is recorded."""
     if error.code in (BreakerOpenError.code, ShedError.code):
         return False
-    return error.code == ContractError.code or error.rpc_code in COMPONENTS_FAULT
+    return error.code in (ContractError.code, MeaningError.code) or error.rpc_code in COMPONENTS_FAULT
 
 
 class Protections:

@@ -11,12 +11,14 @@ from stretto.engine.request import RunRequest
 from stretto.engine.standby import Standbys
 from stretto.engine.streak import StreakState
 from stretto.plan.check import Check
+from stretto.plan.meaning import Crossing, Domain
 from stretto.plan.model import RUN, BusinessFallback, CallOp, Fallback, Frame, Plan
 from stretto.record.model import Run, decoded
 from stretto.testing import VirtualLoop, run_virtual
 from stretto.types.budget import BudgetSpec
 from stretto.types.enums import Effect, Reason, RunStatus
 from stretto.types.errors import Code, ComponentError
+from stretto.types.json import Json
 from stretto.types.messages import Request, Response, Usage
 from stretto.types.protection import StreakRule
 from tests.unit.engine.books import LOST, WRITE
@@ -274,6 +276,23 @@ class TestInARow:
         last = runs[-1]
         assert [record.path for record in last.steps] == ["fallback"]
         assert "'test' is not tried: 3 runs in a row failed, the last so: down" in last.error.message
+
+    def test_texts_that_mean_nothing_do_not_make_a_row(self) -> None:
+        domain = Domain(name="intent", values=("track",))
+        crossing = Crossing(at="planner.said", path=("said",), domain=domain, exact={"track": "track"})
+        said: list[Json] = [*["nonsense"] * 5, "track"]
+        planner = returning("planner", {})
+        asks = {"said": lambda _: said.pop(0)}
+        rules = business(returning("rules", {"by": "rules"}), rule=self.RULE)
+        what = answered(call(planner, S, asks, crossings_in=(crossing,)), by=rules)
+
+        async def main() -> list[Run]:
+            house = House()
+            return [await house.run(what) for _ in range(6)]
+
+        runs = run_virtual(main())
+        assert [run.status for run in runs] == [RunStatus.BUSINESS_FALLBACK] * 5 + [RunStatus.OK]
+        assert {run.reason for run in runs[:5]} == {Reason.CONTRACT}
 
     def test_a_trial_that_answers_ends_it(self) -> None:
         async def main(house: House, what: Plan, planner: Probe) -> list[Run]:

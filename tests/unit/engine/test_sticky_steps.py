@@ -10,6 +10,7 @@ from stretto.engine.request import RunRequest
 from stretto.engine.standby import FallbackStats, Standbys
 from stretto.engine.streak import StreakState
 from stretto.plan.check import Check
+from stretto.plan.meaning import Crossing, Domain
 from stretto.plan.model import CallOp, Fallback, Plan, ProtectionRules, Retry
 from stretto.record.model import Run, decoded
 from stretto.testing import VirtualLoop, run_virtual
@@ -120,6 +121,19 @@ def test_a_request_that_was_never_asked_says_nothing() -> None:
         return [await house.run(what) for _ in range(5)]
 
     assert [run.reason for run in lived(main)] == [Reason.CONTRACT] * 5
+
+
+def test_a_text_that_means_nothing_says_nothing_and_an_answer_that_does_is_a_failure() -> None:
+    domain = Domain(name="intent", values=("track",))
+    crossing = Crossing(at="api.said", path=("said",), domain=domain, exact={"track": "track"})
+    api = failing("api", {"said": "nonsense"})
+    told = guarded(call(api, S, {"said": lambda _: "nonsense"}, fallback=CARD, crossings_in=(crossing,)))
+    answered = guarded(call(api, S, fallback=CARD, crossings_out=(crossing,)))
+
+    async def main(house: House) -> list[Run]:
+        return [await house.run(what) for what in [told] * 5 + [answered] * 4]
+
+    assert [run.reason for run in lived(main)] == [Reason.CONTRACT] * 8 + [Reason.BREAKER]
 
 
 def test_what_the_component_refuses_says_nothing_of_it() -> None:
