@@ -17,6 +17,7 @@ from stretto.store.delete import delete
 from stretto.store.exchange import Imported, export_to, import_from
 from stretto.store.executing import Executing
 from stretto.store.journal import RunJournal, StepJournal
+from stretto.store.losses import Loss, find_losses
 from stretto.store.owner import named, new_owner
 from stretto.store.reader import Reader
 from stretto.store.reading import Filters, RunSummary
@@ -196,6 +197,12 @@ class Store:
         self._catch_up()
         with self._reader.snapshot() as connection:
             return count(connection, self.path, self._writer.lost_unsaved)
+
+    def losses(self) -> Sequence[Loss]:
+        """What was lost or done twice, as far as the store can show it; in a store that is well there is none."""
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            return find_losses(connection)
 
     # changing what is kept
 

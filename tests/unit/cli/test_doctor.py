@@ -137,3 +137,40 @@ def test_a_python_that_is_too_old_is_wrong(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(sys, "version_info", (3, 10, 0))
     python = next(iter(examine_installation()))
     assert (python.state, python.remedy) == ("wrong", "use Python 3.11 to 3.13, for which it is tested")
+
+
+class TestLosses:
+    def damaged(self, folder: Path, *statements: str) -> None:
+        with sqlite3.connect(folder / ".stretto" / "runs.db") as store:
+            for statement in statements:
+                store.execute(statement)
+        store.close()
+
+    def test_of_a_store_that_is_well_are_0(self, cli: Cli, ran: Ran) -> None:
+        ran()
+        document = cli("doctor", "--json").document
+        assert document["losses"]["total"] == 0
+        assert set(document["losses"]) == {
+            *("lost", "lost_steps", "ran_twice", "duplicated_effects", "lost_writes", "interrupted", "total")
+        }
+        assert re.search(r"losses +0$", cli("doctor").out, re.MULTILINE)
+
+    def test_before_the_first_run_nothing_is_counted(self, cli: Cli) -> None:
+        assert cli("doctor", "--json").document["losses"] == {}
+
+    def test_an_acknowledged_write_without_its_receipt_is_told_with_what_to_do(
+        self, cli: Cli, ran: Ran, folder: Path
+    ) -> None:
+        run_id = ran()
+        self.damaged(folder, "DELETE FROM effects")
+        told = cli("doctor")
+        assert told.code == 1
+        assert f"1 write: {run_id} book" in told.out
+        assert "ask the system behind it what happened" in " ".join(told.out.split())
+        assert cli("doctor", "--json").document["losses"]["lost_writes"] == 1
+
+    def test_stranded_runs_count(self, cli: Cli, ran: Ran, folder: Path) -> None:
+        ran()
+        self.damaged(folder, "UPDATE runs SET status = NULL, owner = 'gone', lease_until_ns = 1")
+        losses = cli("doctor", "--json").document["losses"]
+        assert (losses["interrupted"], losses["total"]) == (1, 1)

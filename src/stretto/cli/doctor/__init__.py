@@ -11,6 +11,7 @@ from rich.text import Text
 from stretto.cli.doctor.findings import Finding, State
 from stretto.cli.doctor.installation import examine_installation
 from stretto.cli.doctor.kept import examine_store
+from stretto.cli.doctor.losses import counted, counter
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import AsJson, StorePath
@@ -28,15 +29,16 @@ _MARKS: Final = {State.WELL: ("✓", "ok", "green"), State.NOTE: ("·", "-", "di
 def doctor(store: StorePath = None, as_json: AsJson = False) -> int:
     """Examine the installation and the store.
 
-    Extras, integrity, lost records, interrupted runs, writes in doubt, stale or failing fallbacks. Exits with 1 when
-    something is wrong; each finding says what to do.
+    Extras, integrity, what was lost or done twice, interrupted runs, writes in doubt, stale or failing fallbacks. Exits
+    with 1 when something is wrong; each finding says what to do.
     """
     findings = [*examine_installation(), *examine_store(store_path(store), given=store)]
     wrong = sum(finding.state is State.WRONG for finding in findings)
     if as_json:
-        print_json({"ok": not wrong, "checks": [msgspec.to_builtins(finding) for finding in findings]})
+        checks = [msgspec.to_builtins(finding) for finding in findings]
+        print_json({"ok": not wrong, "losses": counted(findings), "checks": checks})
     else:
-        show(_table(findings, unicode=is_unicode(results())))
+        show(_table([*findings, *counter(findings)], unicode=is_unicode(results())))
         verdict = Text("all is well", "bold green")
         if wrong:
             verdict = Text(f"{count_text(wrong, 'thing')} {'is' if wrong == 1 else 'are'} wrong", "bold red")

@@ -22,3 +22,5 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     remedy: str = ""
     """What to type or do."""
+    count: int | None = None
+    """Of what was lost or is stranded: anything but 0 is a loss. None where nothing is counted."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stretto.cli.doctor.fallbacks import fallbacks
 from stretto.cli.doctor.findings import Finding, State
+from stretto.cli.doctor.losses import losses
 from stretto.cli.doctor.unfinished import unfinished
 from stretto.cli.waiting import Typed
 from stretto.cli.words import bytes_text, count_text
@@ -107,11 +108,12 @@ def _content(store: Store, typed: Typed) -> Iterator[Finding]:
         "record",
         "the disk was full or failed when they were written; see that it is well, and run them again",
     )
+    yield from losses(store)
     yield from unfinished(store, typed)
     yield from fallbacks(store)
 
 
 def _counted(name: str, count: int, what: str, remedy: str) -> Finding:
     if not count:
-        return Finding(name=name, state=State.WELL, text="0")
-    return Finding(name=name, state=State.WRONG, text=count_text(count, what), remedy=remedy)
+        return Finding(name=name, state=State.WELL, text="0", count=0)
+    return Finding(name=name, state=State.WRONG, text=count_text(count, what), remedy=remedy, count=count)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from stretto.cli.doctor.findings import Finding, State
 from stretto.cli.waiting import Typed, settling, training_words
 from stretto.cli.words import count_text
@@ -27,10 +29,10 @@ def _interrupted(store: Store, typed: Typed) -> Iterator[Finding]:
     found = store.pending()
     waiting = [run.id for run in found if not is_of_training(run.labels)]
     left = [run.id for run in found if is_of_training(run.labels)]
-    yield _listed("interrupted", waiting, "run", lambda: typed.resume(store.get(waiting[0])))
+    yield _stranded("interrupted", waiting, lambda: typed.resume(store.get(waiting[0])))
     if left:
         remedy = training_words(left[0], typed, in_doubt=False)
-        yield _listed("interrupted in training", left, "run", lambda: remedy)
+        yield _stranded("interrupted in training", left, lambda: remedy)
 
 
 def _in_doubt(store: Store, typed: Typed) -> Iterator[Finding]:
@@ -49,6 +51,11 @@ def _word(found: Sequence[EffectRecord], runs: Mapping[RunId, Run], typed: Typed
     """How the writes of the first run are settled."""
     first = runs[found[0].run_id]
     return settling(first, [each.path for each in found if each.run_id == first.id], typed).plain
+
+
+def _stranded(name: str, found: Sequence[str], remedy: Callable[[], str]) -> Finding:
+    """Runs that were accepted, are not sealed, and that nobody executes: a loss until somebody resumes them."""
+    return msgspec.structs.replace(_listed(name, found, "run", remedy), count=len(found))
 
 
 def _listed(name: str, found: Sequence[str], what: str, remedy: Callable[[], str]) -> Finding:
