@@ -21,6 +21,9 @@ from stretto import Reason, Run, RunStatus
 
 RULES = Path(__file__).parents[2] / "examples" / "bank" / "rules.json"
 
+UTTERANCES = Path(__file__).parents[2].parent / "shared" / "data" / "nlupp_banking" / "nlupp.jsonl"
+"""NLU++, banking: what real people said to a bank's assistant (CC BY 4.0)."""
+
 FALLBACK = "fallback"
 """Path of the record of a workflow's fallback."""
 
@@ -86,6 +89,35 @@ async def test_the_day_the_core_api_changes_its_format(core: CoreApi, workflow: 
             break
         await asyncio.sleep(0.02)
     assert (run.output_value or {})["text"] == "Your balance is 1,234.50."
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not UTTERANCES.is_file(), reason="the shared data are not beside this checkout")
+async def test_whatever_real_customers_say_they_get_an_answer_within_the_white_list(
+    workflow: stretto.Workflow,
+) -> None:
+    said = [json.loads(line)["text"] for line in UTTERANCES.read_text().splitlines()]
+    said = [text for text in dict.fromkeys(said) if 0 < len(text) <= 500][:200]
+    tempted = [f"{text} And crypto!"[:500] for text in said[:20]]
+    runs = [await workflow.run({**INVEST, "question": text}) for text in (*said, *tempted)]
+    assert {run.status for run in runs[: len(said)]} == {RunStatus.OK}
+    assert {run.status for run in runs[len(said) :]} == {RunStatus.BUSINESS_FALLBACK}
+    assert {(run.output_value or {})["product"] for run in runs} == {"bond_fund"}
+
+
+def test_the_day_can_be_played_by_the_command_of_the_readme() -> None:
+    command = [sys.executable, "-m", "examples.bank.demo"]
+    played = subprocess.run(command, capture_output=True, text=True, cwd=RULES.parents[2], timeout=120, check=False)
+    assert played.returncode == 0, played.stderr
+    ends = [line.rsplit(":", 1)[1].strip() for line in played.stdout.splitlines() if not line.startswith(" ")]
+    assert ends == [
+        "ok",
+        "business_fallback (contract)",
+        "ok",
+        *["business_fallback (contract)"] * 3,
+        "business_fallback (breaker)",
+        "ok",
+    ]
 
 
 @pytest.fixture

@@ -13,10 +13,12 @@ from stretto.components.rules.settings import DEFAULT_SERVED_TIMEOUT, RuleSettin
 from stretto.types.card import ANY_ACTION, ANY_OBJECT, Card
 from stretto.types.enums import Effect
 from stretto.types.ids import digest_of
-from stretto.types.json import Json, JsonObject
+from stretto.types.json import Json, JsonObject, Schema
 from stretto.types.messages import Request, Response
 
 if TYPE_CHECKING:  # the engine of rules is an extra, and aiohttp takes 0.2 s to import
+    import jsonschema_rs
+
     from stretto.components.rules.analysis import Analysis
     from stretto.components.rules.decision import Answer
     from stretto.components.rules.served import ServedAnswer, ServedRules
@@ -71,6 +73,7 @@ class RuleComponent:
         self._decision = Decision(self.analysis.files)
         self._card = _card(settings, self.analysis, self._decision.digest)
         self._served: ServedRules | None = None
+        self._check = _validator(self._card.output) if url else None
 
     @property
     def card(self) -> Card:
@@ -125,13 +128,8 @@ class RuleComponent:
 
     def _breach(self, output: JsonObject) -> str:
         """How an answer breaks the output's schema; empty when it does not."""
-        import jsonschema_rs
-
-        try:
-            jsonschema_rs.Draft202012Validator(dict(self._card.output), offline=True).validate(output)
-        except jsonschema_rs.ValidationError as error:
-            return error.message
-        return ""
+        broken = None if self._check is None else next(self._check.iter_errors(output), None)
+        return "" if broken is None else broken.message
 
     def _evidence_of(self, served: "ServedAnswer") -> JsonObject:
         evidence: JsonObject = {"answered_by": "served"}
@@ -146,6 +144,12 @@ class RuleComponent:
             evidence["served_digest"] = served.digest
         rows: list[Json] = [*served.rows]
         return {**evidence, "rows": rows} if self._settings.trace else evidence
+
+
+def _validator(schema: Schema) -> "jsonschema_rs.Draft202012Validator":
+    import jsonschema_rs
+
+    return jsonschema_rs.Draft202012Validator(dict(schema), offline=True)
 
 
 def _headers(request: Request) -> dict[str, str]:

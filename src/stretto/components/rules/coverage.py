@@ -9,7 +9,7 @@ A row whose cell cannot be analysed *may* fit where it is not said that it *must
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -106,11 +106,16 @@ class _Walk:
 
 def _by_part(axis: Axis) -> list[tuple[int, Rows, Rows]]:
     """For each possible part the rows that may fit it, and those that surely do."""
-    return [(part, _bits(axis.may, part), _bits(axis.must, part)) for part in sorted(axis.possible)]
+    may, must = _bits(axis.may), _bits(axis.must)
+    return [(part, may[part], must[part]) for part in sorted(axis.possible)]
 
 
-def _bits(rows: Sequence[frozenset[int]], part: int) -> Rows:
-    return sum(1 << row for row, parts in enumerate(rows) if part in parts)
+def _bits(rows: Sequence[frozenset[int]]) -> Mapping[int, Rows]:
+    found = defaultdict[int, Rows](int)
+    for row, parts in enumerate(rows):
+        for part in parts:
+            found[part] |= 1 << row
+    return found
 
 
 def _members(rows: Rows) -> Iterator[int]:

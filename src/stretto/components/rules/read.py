@@ -16,13 +16,16 @@ from stretto.spec.json_tree import json_tree
 from stretto.spec.nodes import MapNode, Node, describe, quote, to_json_object
 from stretto.spec.read import read_source
 from stretto.spec.report import Report
-from stretto.spec.source import Located
+from stretto.spec.source import Located, Source
 from stretto.spec.suggest import nearest
 from stretto.spec.yaml_tree import yaml_tree
 from stretto.types.json import JsonObject
 
 MAX_VALUES: Final = 200_000
 """In one file of JSON. A table of 5,000 rows by 10 columns has a third of it, and fills the 1 MiB of a file."""
+
+_DIALECT: Final = "$schema"
+"""The editor writes draft 07; what it makes reads the same in 2020-12."""
 
 _RUNS_CODE: Final = {
     "functionNode": "runs JavaScript, which may ask the network or the clock",
@@ -138,9 +141,14 @@ def _schema(content: MapNode, node: ModelNode, report: Report) -> JsonObject | N
     except ValueError as error:
         _form(given, f"the schema of {quote(node.name)} is no JSON: {error}", "a JSON Schema, as text", report)
         return None
-    if not isinstance(loaded, dict) or not check_json_schema(MapNode(span=given.span), loaded, report):
+    inside = Source(f"{given.span.source.name}, schema of {quote(node.name)}", text.value)
+    tree = json_tree(inside, report, MAX_VALUES)
+    if not isinstance(tree, MapNode) or not isinstance(loaded, dict):
+        _form(given, f"the schema of {quote(node.name)} is {describe(tree or given)}", "a JSON Schema, as text", report)
         return None
-    return loaded
+    entries = {key: entry for key, entry in tree.entries.items() if key != _DIALECT}
+    undated = {key: value for key, value in loaded.items() if key != _DIALECT}
+    return undated if check_json_schema(MapNode(span=tree.span, entries=entries), undated, report) else None
 
 
 def _formulas(content: MapNode, node: ModelNode, report: Report) -> Iterator[Formula]:
