@@ -81,10 +81,20 @@ def test_listing_says_what_to_type(cli: Cli, ran: list[str]) -> None:
 
 def test_on_a_terminal_each_is_asked_about(cli: Cli, ran: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("typer.prompt", lambda *_, **__: "0")
-    assert cli("semantics", "label").code == 0
+    answers = iter(["trakc", "0"])
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
+    told = cli("semantics", "label")
+    assert (told.code, "did you mean 'track'" in told.err) == (0, True)
     (note,) = cli("runs", "show", ran[1], "--json").document["annotations"]
     assert note["value"]["value"] == ""
+
+
+@pytest.mark.parametrize("answer", ["", "q"])
+def test_an_answer_may_be_left_out(cli: Cli, ran: list[str], monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: answer)
+    assert cli("semantics", "label").code == 0
+    assert cli("runs", "show", ran[1], "--json").document["annotations"] == []
 
 
 @pytest.mark.parametrize(

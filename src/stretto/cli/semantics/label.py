@@ -138,11 +138,22 @@ class _Labels:
         notes().print(f"0 none of them, {choices}; Enter to leave one, q to stop", soft_wrap=True)
         for found in listed:
             note(_line(found))
-            answer = typer.prompt("means", default="", show_default=False, err=True).strip()
-            if answer == "q":
+            sample = self._answered(found.text)
+            if sample is None:
                 return
-            if answer:
-                self.keep(kept, found, self.meant(found.text, self._chosen(answer)))
+            if sample.text:
+                self.keep(kept, found, sample)
+
+    def _answered(self, text: str) -> Sample | None:
+        """What was answered of a text, asked until it is a value; no text where it is left, None to stop."""
+        while (answer := typer.prompt("means", default="", show_default=False, err=True).strip()) != "q":
+            if not answer:
+                return Sample(text="", value="")
+            try:
+                return self.meant(text, self._chosen(answer))
+            except UsageError as error:
+                note(str(error))
+        return None
 
     def typed(self) -> str:
         """The command that learns from the labels."""

@@ -111,7 +111,7 @@ def _show(judged: Judged) -> None:
         f"{judged.error:.1%} of them wrong"
     )
     if judged.outside:
-        show(f"{count_text(judged.outside, 'text')} that mean no value: {judged.outside_refused:.1%} refused")
+        show(f"of no value: {count_text(judged.outside, 'text')}, {judged.outside_refused:.1%} refused")
     by = Counter({stage: judged.by.get(stage.value, 0) for stage in AlignedBy})
     rows = [(Text(stage.value, "bold"), (Text(f"{by[stage]:,}"),)) for stage in AlignedBy if by[stage]]
     show(labelled_rows(rows, results().width))
