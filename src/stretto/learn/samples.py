@@ -19,7 +19,7 @@ from stretto.learn.matrix import Seen, seen
 from stretto.learn.objective import Bools, Floats, Ints, log_softmax
 from stretto.learn.rewards import reward_as_of
 from stretto.record.model import Annotation, Run, StepRecord, decoded
-from stretto.types.enums import Reason, StepStatus
+from stretto.types.enums import Reason, RunStatus, StepStatus
 from stretto.types.errors import PolicyMismatchError
 from stretto.types.ids import RunId
 from stretto.types.json import JsonObject
@@ -53,7 +53,9 @@ class Exclusion(StrEnum):
 
     NOT_ENDED = "not_ended"
     NOT_SUCCEEDED = "not_succeeded"
-    """It failed, was cancelled, expired, is parked, or business rules answered in its place."""
+    """It failed, was cancelled, expired, or is parked."""
+    BUSINESS_FALLBACK = "business_fallback"
+    """The workflow's fallback answered in its place: what that is rewarded for, no policy chose."""
     SIMULATED = "simulated"
     FIELD_DROPPED = "field_dropped"
     ACCIDENT = "accident"
@@ -200,6 +202,8 @@ def _why_not(fold: _Fold, run: Run, policy: str, *, is_left_out: bool) -> Exclus
         return Exclusion.NOT_ENDED
     if run.simulated:
         return Exclusion.SIMULATED
+    if run.status is RunStatus.BUSINESS_FALLBACK:
+        return Exclusion.BUSINESS_FALLBACK
     if is_left_out:
         return Exclusion.ACCIDENT
     if any(step.is_quarantined for step in run.steps):

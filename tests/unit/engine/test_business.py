@@ -16,12 +16,12 @@ from stretto.plan.model import RUN, BusinessFallback, CallOp, Fallback, Frame, P
 from stretto.record.model import Run, decoded
 from stretto.testing import VirtualLoop, run_virtual
 from stretto.types.budget import BudgetSpec
-from stretto.types.enums import Effect, Reason, RunStatus
+from stretto.types.enums import Durability, Effect, Reason, RunStatus
 from stretto.types.errors import Code, ComponentError
 from stretto.types.json import Json
 from stretto.types.messages import Request, Response, Usage
 from stretto.types.protection import StreakRule
-from tests.unit.engine.books import LOST, WRITE
+from tests.unit.engine.books import LOST, WRITE, Book, killed, resume, stepping
 from tests.unit.engine.plans import (
     Ledger,
     Probe,
@@ -34,6 +34,7 @@ from tests.unit.engine.plans import (
     plan,
     read,
     returning,
+    run,
     sleeping,
     step,
 )
@@ -249,6 +250,32 @@ class TestNotPaperedOver:
         assert run.status is RunStatus.FAILED
         assert run.error is not None
         assert run.error.code == "replay"
+
+
+class TestResume:
+    def test_an_interrupted_run_that_fails_when_it_goes_on_is_answered(self) -> None:
+        first, second, rules = (
+            returning("first", {"x": 1}),
+            failing("second", {}, DOWN),
+            returning("rules", {"by": "x"}),
+        )
+        by = business(rules, asks={"x": read(S, "x")})
+        body = linear(call(first, S), call(second, S + 1))
+        whole = run(body, business=by, durability=Durability.STEP)
+        again = resume(killed(whole, steps=1), stepping(body, business=by), Book())
+        assert again.status is RunStatus.BUSINESS_FALLBACK
+        assert len(first.requests) == 1
+        assert rules.requests[0].input == {"x": 1}
+
+    def test_one_that_was_interrupted_after_the_answer_is_not_answered_twice(self) -> None:
+        planner, rules = failing("planner", DOWN), returning("rules", {"by": "rules"})
+        by, body = business(rules), linear(call(planner, S))
+        whole = run(body, {"risk": "low"}, business=by, durability=Durability.STEP)
+        again = resume(killed(whole, steps=2), stepping(body, business=by), Book())
+        assert again.status is RunStatus.BUSINESS_FALLBACK
+        assert decoded(again.output) == {"by": "rules"}
+        assert len(planner.requests) == 2
+        assert len(rules.requests) == 1
 
 
 class TestInARow:

@@ -64,7 +64,7 @@ NOT_USED = [
     ({"status": RunStatus.FAILED}, Exclusion.NOT_SUCCEEDED),
     ({"status": RunStatus.PARKED}, Exclusion.NOT_SUCCEEDED),
     ({"status": RunStatus.CANCELLED}, Exclusion.NOT_SUCCEEDED),
-    ({"status": RunStatus.BUSINESS_FALLBACK}, Exclusion.NOT_SUCCEEDED),
+    ({"status": RunStatus.BUSINESS_FALLBACK}, Exclusion.BUSINESS_FALLBACK),
     ({"simulated": True}, Exclusion.SIMULATED),
     ({"steps": [choice(), step_of("api", {}, None, evidence={"quarantined": True})]}, Exclusion.QUARANTINED),
     ({"reward": None}, Exclusion.REWARD_UNKNOWN),
