@@ -98,7 +98,7 @@ class RuleComponent:
         """Decide once. Raises ComponentError with the node of the model that cannot."""
         if not self._settings.url:
             return self._here(request.input, {})
-        served = await self._client().ask(request.input, _headers(request))
+        served = await self._client().ask(request.input, _headers(request), request.call.deadline)
         if isinstance(served, str):
             return self._instead(request.input, served)
         if broken := self._breach(served.output):

@@ -41,7 +41,8 @@ class Decision:
         """Decide on one input.
 
         Raises ComponentError with the node named: ``invalid_argument`` for an input that the rules' own schema
-        refuses, ``failed_precondition`` for one that they have no object as an answer to.
+        refuses, or with a number beyond 7.9e28, the engine's own limit; ``failed_precondition`` for one that they have
+        no object as an answer to.
         """
         try:
             response = self._decision.evaluate(orjson.dumps(given).decode(), {"trace": trace})
@@ -60,7 +61,7 @@ class Decision:
         said = said_by_engine(error)
         node = self._named(said.get("nodeId"))
         where = f" at the node '{node.name}'" if node is not None else ""
-        is_refused = node is not None and node.kind is NodeKind.INPUT
+        is_refused = not said or (node is not None and node.kind is NodeKind.INPUT)  # without a record: no input at all
         text = f"the rules of {self._files.main} cannot answer{where}: {first_line(error)}"
         return ComponentError(text, Code.INVALID_ARGUMENT if is_refused else Code.FAILED_PRECONDITION)
 

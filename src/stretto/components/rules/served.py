@@ -45,16 +45,23 @@ class ServedRules:
             cookie_jar=aiohttp.DummyCookieJar(), timeout=aiohttp.ClientTimeout(total=None)
         )
 
-    async def ask(self, given: JsonObject, headers: Mapping[str, str]) -> ServedAnswer | str:
-        """The answer, or in words why there is none. Only cancellation is raised."""
+    async def ask(
+        self, given: JsonObject, headers: Mapping[str, str], deadline: float | None = None
+    ) -> ServedAnswer | str:
+        """The answer, or in words why there is none. Only cancellation is raised.
+
+        With a deadline, in event-loop time, half of what is left is not exceeded: the copy in this process is to
+        answer within the rest.
+        """
         now = self.loop.time()
+        limit_s = self._limit_s if deadline is None else min(self._limit_s, (deadline - now) / 2)
         if now < self._not_before:
             return f"not asked: it failed less than {PAUSE_S:g} s ago"
         try:
-            async with asyncio.timeout(self._limit_s):
+            async with asyncio.timeout(limit_s):
                 answer = await self._post(given, headers)
         except TimeoutError:
-            answer = f"no answer within {self._limit_s * 1000:g} ms"
+            answer = f"no answer within {max(0.0, limit_s) * 1000:.3g} ms"
         except aiohttp.ClientError as error:
             answer = f"unreachable: {error}"
         if isinstance(answer, str):

@@ -48,6 +48,14 @@ async def test_an_expression_that_fails_names_its_node(tmp_path: Path, make_requ
     assert raised.value.rpc_code is Code.FAILED_PRECONDITION
 
 
+async def test_a_number_beyond_the_engines_is_the_callers_fault(tmp_path: Path, make_request: Ask) -> None:
+    file = write(tmp_path, single(table([{"o": "1"}])))
+    assert (await RuleComponent("rules", file=file)(make_request(a=7.9e28))).output == {"o": 1}
+    with pytest.raises(ComponentError, match="number out of range") as raised:
+        await RuleComponent("rules", file=file)(make_request(a=1e30))
+    assert raised.value.rpc_code is Code.INVALID_ARGUMENT
+
+
 async def test_a_list_is_no_answer(tmp_path: Path, make_request: Ask) -> None:
     file = write(tmp_path, single(table([{"o": "1"}], hit_policy="collect")))
     with pytest.raises(ComponentError, match="answer a list, not an object"):
@@ -197,9 +205,28 @@ class TestServedApart:
         response = await _asked_of(answer, file, make_request, timedelta(milliseconds=20), answered)
         assert response.evidence["served"] == "no answer within 20 ms"
 
+    async def test_of_what_is_left_of_the_deadline_half_is_kept_for_the_answer_in_process(
+        self, file: Path, make_request: Ask
+    ) -> None:
+        answered = asyncio.Event()
+
+        async def answer(_: web.Request) -> web.Response:
+            await answered.wait()
+            return web.Response()
+
+        response = await _asked_of(answer, file, make_request, timedelta(hours=1), answered, left_s=0.1)
+        assert response.output == {"product": "bond"}
+        assert "no answer within" in str(response.evidence["served"])
+
 
 async def _asked_of(
-    answer: Any, file: Path, make_request: Ask, limit: timedelta, answered: asyncio.Event | None = None
+    answer: Any,
+    file: Path,
+    make_request: Ask,
+    limit: timedelta,
+    answered: asyncio.Event | None = None,
+    *,
+    left_s: float = 3600.0,
 ) -> Any:
     """What rules answer whose served copy answers so."""
     app = web.Application()
@@ -210,7 +237,7 @@ async def _asked_of(
     await site.start()
     rules = RuleComponent("rules", file=file, url=f"http://127.0.0.1:{runner.addresses[0][1]}", served_timeout=limit)
     try:
-        return await rules(make_request(risk="low"))
+        return await rules(make_request(risk="low", _deadline=asyncio.get_running_loop().time() + left_s))
     finally:
         await rules.close()
         if answered is not None:
