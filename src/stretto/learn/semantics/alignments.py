@@ -1,7 +1,7 @@
 """What recorded runs tell of alignment: what was aligned, and what a person said of it later."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -54,25 +54,42 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def alignments_of(run: Run) -> Iterator[Alignment]:
-    """Every alignment of a run, in the order of its record."""
-    yield from _noted(run, "", run.evidence)
+    """Every alignment of a run, in the order of its record.
+
+    Those of simulated steps did not come of what people said, and a reused step was counted where it really happened.
+    """
+    if not run.simulated:
+        yield from _noted(run, "", run.evidence)
     for step in run.steps:
-        yield from _noted(run, step.path, step.evidence)
+        if not step.simulated and not step.reused_from:
+            yield from _noted(run, step.path, step.evidence)
 
 
 def corrections(annotations: Iterator[Annotation], domain: str) -> Iterator[Sample]:
-    """The labels of one domain among annotations, in their order; other annotations are passed over."""
+    """The labels of one domain among annotations, in their order; what is no label is passed over."""
     for annotation in annotations:
-        if annotation.name == LABEL:
-            label = msgspec.convert(annotation.value, Label)
-            if label.domain == domain:
-                yield Sample(text=label.text, value=label.value)
+        label = _as(Label, annotation.value) if annotation.name == LABEL else None
+        if label is not None and label.domain == domain:
+            yield Sample(text=label.text, value=label.value)
+
+
+_T = TypeVar("_T")
+
+
+def _as(kind: type[_T], value: Json) -> _T | None:
+    """The value as such a record; None where it is none, since components and programs may use the same names."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return None
 
 
 def _noted(run: Run, path: str, evidence: dict[str, Json]) -> Iterator[Alignment]:
     notes = evidence.get(ALIGNMENTS)
     for note in notes if isinstance(notes, list) else ():
-        found = msgspec.convert(note, _Note)
+        found = _as(_Note, note)
+        if found is None:
+            continue
         yield Alignment(
             run_id=run.id,
             at_ns=run.started_at_ns,

@@ -3,11 +3,13 @@
 import msgspec
 from hypothesis import given, strategies as st
 
-from stretto.learn.semantics.alignments import LABEL, Alignment, corrections
+from stretto.learn.semantics.alignments import LABEL, Alignment, alignments_of, corrections
 from stretto.learn.semantics.samples import Sample
 from stretto.learn.semantics.summary import summarise
-from stretto.record.model import Annotation
-from stretto.types.ids import RunId
+from stretto.record.model import NULL, Annotation, Manifest, Run, StepRecord
+from stretto.types.enums import StepStatus
+from stretto.types.ids import RunId, StepPath, digest_of
+from stretto.types.json import Json
 from stretto.types.meaning import AlignedBy
 
 
@@ -51,12 +53,32 @@ def test_the_order_makes_no_difference(found: list[Alignment]) -> None:
     assert summarise(found) == summarise(FOUND)
 
 
+def test_what_a_component_calls_alignments_and_what_was_simulated_or_reused_is_passed_over() -> None:
+    note: Json = {"at": "a.b", "domain": "intent", "value": "x", "to": "track", "by": "rule", "confidence": 1.0}
+    step = StepRecord(path=StepPath("a"), status=StepStatus.OK, evidence={"alignments": ["straight", note, {"at": 1}]})
+    other = StepRecord(path=StepPath("b"), status=StepStatus.OK, evidence={"alignments": "none"})
+    simulated = StepRecord(path=StepPath("c"), status=StepStatus.OK, evidence={"alignments": [note]}, simulated=True)
+    reused = StepRecord(path=StepPath("d"), status=StepStatus.OK, evidence={"alignments": [note]}, reused_from="q")
+    run = Run(
+        id=RunId("r"),
+        workflow_run_id="w@1",
+        input=NULL,
+        manifest=Manifest(workflow="w", version="1", plan=digest_of(b""), components={}),
+        input_digest=digest_of(b""),
+        started_at_ns=7,
+        steps=[step, other, simulated, reused],
+    )
+    (found,) = alignments_of(run)
+    assert (found.text, found.to, found.by, found.path, found.at_ns) == ("x", "track", AlignedBy.RULE, "a", 7)
+
+
 def test_labels_are_read_from_annotations_and_other_domains_passed_over() -> None:
     def said(name: str, value: object) -> Annotation:
         return Annotation(run_id=RunId("r"), name=name, value=msgspec.to_builtins(value), at_ns=0)
 
     annotations = [
         said("reward.late", 1.0),
+        said(LABEL, "track"),
         said(LABEL, {"domain": "mood", "text": "ugh", "value": "sad"}),
         said(LABEL, {"domain": "intent", "text": "where", "value": "track"}),
     ]
