@@ -9,9 +9,13 @@ from hypothesis import given, strategies as st
 from stretto.engine.meaning import ALIGNMENTS, Crossed, crossed, evidence_of
 from stretto.plan.meaning import Crossing, Domain
 from stretto.plan.meaning.crossing import exact_of
+from stretto.plan.model import Fallback
+from stretto.record.model import Run
+from stretto.types.enums import Durability, Effect, Reason, RunStatus
 from stretto.types.errors import MeaningError
 from stretto.types.json import Json
 from stretto.types.meaning import Aligned, AlignedBy, MeaningMode
+from tests.unit.engine.plans import Ledger, Probe, S, call, linear, read, returning, run
 
 VALUES = ("track", "cancel")
 
@@ -142,3 +146,46 @@ def test_a_refusal_is_told_for_each_value_that_means_nothing(value: Json) -> Non
     found = crossed({"a": value}, into())
     refused = [] if found is None else found.violations
     assert len(refused) == sum(1 for _, to, _ in told(found) if to is None)
+
+
+def order_api(said: str, **fields: Any) -> tuple[Probe, Run, Ledger]:
+    """A run whose one step asks an API that reads or writes by what it is told."""
+    effects = {"track": Effect.READ, "cancel": Effect.WRITE}
+    api = returning("api", {"done": "yes"}, effects=effects, action_field="a")
+    op = call(api, S, {"a": read(0, "said")}, action_field="a", crossings_in=into(), **fields)
+    ledger = Ledger()
+    return api, run(linear(op), {"said": said}, ledger=ledger, durability=Durability.STEP), ledger
+
+
+def test_what_a_call_does_to_the_world_is_told_by_what_was_meant() -> None:
+    _, asked, ledger = order_api("FIND")
+    assert (asked.steps[0].action, asked.steps[0].effect) == ("track", Effect.READ)
+    assert not ledger.effects
+    _, asked, ledger = order_api("Cancel")
+    assert (asked.steps[0].action, asked.steps[0].effect) == ("cancel", Effect.WRITE)
+    assert [effect.request_value for effect in ledger.effects.values()] == [{"a": "cancel"}]
+
+
+def test_what_means_nothing_asks_nobody_and_intends_nothing() -> None:
+    api, asked, ledger = order_api("nonsense", fallback=Fallback(output=b'{"done": "by hand"}'))
+    assert (api.requests, ledger.effects) == ([], {})
+    assert (asked.status, asked.reason) == (RunStatus.DEGRADED, Reason.CONTRACT)
+
+
+def test_a_write_whose_answer_means_nothing_has_its_receipt() -> None:
+    api = returning("api", {"a": "nonsense"}, effects={"*": Effect.WRITE})
+    ledger = Ledger()
+    asked = run(linear(call(api, S, crossings_out=into())), ledger=ledger, durability=Durability.STEP)
+    assert (asked.status, asked.error and asked.error.code) == (RunStatus.FAILED, MeaningError.code)
+    (effect,) = ledger.effects.values()
+    assert not effect.in_doubt
+    assert effect.receipt_value == {"a": "nonsense"}
+
+
+def test_a_write_keeps_what_it_answered_and_gives_what_that_means() -> None:
+    ledger = Ledger()
+    api = returning("api", {"a": "FIND"}, effects={"*": Effect.WRITE})
+    asked = run(linear(call(api, S, crossings_out=into())), ledger=ledger, durability=Durability.STEP)
+    (effect,) = ledger.effects.values()
+    assert effect.receipt_value == {"a": "FIND"}
+    assert asked.steps[0].output_value == {"a": "track"}
