@@ -1,8 +1,10 @@
 """Where declared retries multiply: how many calls one request may come to, at worst.
 
 One retry in one place is what a fault needs. A retry around a retry multiplies: three attempts in each of three rounds
-are nine calls of a component that fails, for one request. The engine bounds what comes of it (a quota for each
-component, the run's budget, and only the layer directly above a failure tries again); that it may is told here.
+are nine calls of a component that fails, for one request. That takes a fallback, or a map that lets an item fail: where
+nothing answers for the step, its failure ends the loop, and the rounds before were no retries. The engine bounds what
+comes of it (a quota for each component, the run's budget, and only the layer directly above a failure tries again);
+that it may is told here.
 """
 
 from collections.abc import Iterator
@@ -56,18 +58,22 @@ def multiplied(plan: Plan) -> Iterator[Multiplied]:
     return _in_block(plan.body, (), "")
 
 
-def _in_block(block: Block, around: tuple[Factor, ...], prefix: str) -> Iterator[Multiplied]:
+def _in_block(
+    block: Block, around: tuple[Factor, ...], prefix: str, *, lasting: tuple[Factor, ...] = ()
+) -> Iterator[Multiplied]:
+    """`lasting` are those of the factors around that go on when a step of the block fails."""
     for op in block.ops:
         path = (prefix + op.name).rstrip("/")
         if isinstance(op, CallOp):
-            yield from _of_call(op, around, path)
+            yield from _of_call(op, lasting if op.fallback is None else around, path)
         elif isinstance(op, LoopOp):
             factor = Factor(times=op.max_rounds, what=f"{op.max_rounds} rounds of '{path}'")
-            yield from _in_block(op.body, (*around, factor) if op.max_rounds > 1 else around, f"{path}/")
+            rounds = (*around, factor) if op.max_rounds > 1 else around
+            yield from _in_block(op.body, rounds, f"{path}/", lasting=lasting)
         elif isinstance(op, MapOp):
-            yield from _in_block(op.body, around, f"{path}/")
+            yield from _in_block(op.body, around, f"{path}/", lasting=around if op.null_on_error else lasting)
         elif around:  # what multiplies inside a sub-workflow alone, its own check tells
-            yield from _in_block(op.plan.body, around, f"{path}/")
+            yield from _in_block(op.plan.body, around, f"{path}/", lasting=lasting)
 
 
 def _of_call(op: CallOp, around: tuple[Factor, ...], path: str) -> Iterator[Multiplied]:
