@@ -6,10 +6,12 @@ from typing import assert_never
 
 import msgspec
 
+from stretto.cli.words import count_text
 from stretto.plan.model import AnyOp, Block, CallOp, Fallback, LoopOp, MapOp, Plan, SubOp
 from stretto.spec.durations import render
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
+from stretto.types.protection import StreakRule
 
 
 class StepLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,10 +69,15 @@ def limits_of(plan: Plan) -> list[str]:
 
 def protection_of(plan: Plan, component: str) -> list[str]:
     """What protects a component, in words; the quota only where it was declared."""
+    words = []
+    streak = plan.streaks.get(component, StreakRule())
+    if streak != StreakRule():
+        words.append(
+            f"not asked after {count_text(streak.after, 'failure')} in a row, for {seconds(streak.retry_after_s)}"
+        )
     rules = plan.protections.get(component)
     if rules is None:
-        return []
-    words = []
+        return words
     if rules.breaker is not None:
         words.append(f"breaker at {rules.breaker.failure_rate:.0%} failures")
     if rules.bulkhead is not None:

@@ -2,7 +2,8 @@
 
 One attempt, from the outside in, and why in this order:
 
-1. **Breaker, first look.** What is known to fail is refused at once, and nothing queues for it.
+1. **Breaker, first look.** What is known to fail is refused at once, and nothing queues for it; so is a call that its
+   step's fallback stands in for, after failures in a row.
 2. **Bulkhead.** A place, or a wait for one, if the deadline leaves time for it. A call that waits for its next attempt
    holds none.
 3. **Breaker again.** It may have opened meanwhile; and the lease of a probe begins when the call is made, not before.
@@ -170,10 +171,10 @@ class Protection:
 
     async def enter(self, now: Callable[[], float], deadline: float | None, op: CallOp) -> "Entry":
         """Wait until the component may be asked; raises BreakerOpenError or ShedError when it may not be."""
-        breaker, slot, permit = self.breaker, None, None
-        trial = 0
-        if self.streak is not None and self.streak.state is not StreakState.TRYING and op.fallback is not None:
-            trial = self._trial(self.streak, now(), op.timeout_s)
+        breaker, slot, permit, trial = self.breaker, None, None, 0
+        streak = self.streak if op.fallback is not None else None
+        if streak is not None and streak.state is not StreakState.TRYING and streak.retry_at(now()) > now():
+            raise self._stood_in(streak, now())
         if breaker is not None and breaker.state is not BreakerState.CLOSED and breaker.retry_at(now()) > now():
             raise self._refused(breaker, now())
         if self.bulkhead is not None:
@@ -182,23 +183,33 @@ class Protection:
             except ShedError:
                 self.shed += 1
                 raise
-        if breaker is not None:
-            permit = breaker.permit(now(), op.timeout_s)
-            if permit is None:
-                if slot is not None:
-                    slot.leave(now(), 0.0, failed=True)
-                raise self._refused(breaker, now())
+        try:
+            if breaker is not None:
+                permit = breaker.permit(now(), op.timeout_s)
+                if permit is None:
+                    raise self._refused(breaker, now())
+            if streak is not None and streak.state is not StreakState.TRYING:
+                trial = self._trial(streak, now(), op.timeout_s)
+        except BreakerOpenError:
+            if slot is not None:
+                slot.leave(now(), 0.0, failed=True)
+            if permit is not None:
+                permit.drop(now())
+            raise
         self.in_flight += 1
         return Entry(self, slot, permit, trial)
 
     def _trial(self, streak: Streak, now: float, timeout_s: float | None) -> int:
-        """Leave to see whether it is well again; raises BreakerOpenError while others see, or it is too early."""
+        """Leave to see whether it is well again; raises BreakerOpenError while another call sees to that."""
         phase = streak.enter(now, 0.0 if timeout_s is None else timeout_s)
-        if phase is not None:
-            return phase
+        if phase is None:
+            raise self._stood_in(streak, now)
+        return phase
+
+    def _stood_in(self, streak: Streak, now: float) -> BreakerOpenError:
         self.refused += 1
         wait_s = streak.retry_at(now) - now
-        raise BreakerOpenError(
+        return BreakerOpenError(
             f"component '{self.component}' is not asked: {streak.failures} calls in a row failed, the last so: "
             f"{streak.why}; it is tried again in {wait_s:.3g} s",
             retry_after_s=wait_s,

@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from stretto.engine.engine import Engine
@@ -16,9 +17,9 @@ from stretto.record.model import Run, decoded
 from stretto.testing import VirtualLoop, run_virtual
 from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import Code, ComponentError
-from stretto.types.protection import BreakerRule, StreakRule
+from stretto.types.protection import BreakerRule, BulkheadRule, StreakRule
 from tests.unit.engine.books import WRITE
-from tests.unit.engine.plans import Ledger, S, call, failing, linear, plan, sleeping, step
+from tests.unit.engine.plans import Ledger, S, call, failing, linear, plan, returning, sleeping, step
 
 DOWN = ComponentError("down", Code.UNAVAILABLE)
 REFUSED = ComponentError("what is that", Code.INVALID_ARGUMENT)
@@ -179,6 +180,28 @@ def test_a_cancelled_trial_blocks_nobody() -> None:
         trial.cancel()
         await asyncio.wait([trial])
         assert (await house.run(second)).status is RunStatus.OK
+
+    lived(main)
+
+
+def test_a_trial_that_found_no_place_is_nobodys_and_the_next_call_is_one() -> None:
+    """What was let through and then not asked must not keep the others waiting for its lease."""
+    failed, well = failing("api", DOWN), returning("api", {"by": "api"})
+    slow = sleeping("api", 20.0, {"by": "api"})
+    rules = ProtectionRules(bulkhead=BulkheadRule(limit=1, queue=0))
+    of = partial(guarded, rules=rules)
+
+    async def main(house: House) -> None:
+        for _ in range(3):
+            await house.run(of(call(failed, S, fallback=CARD)))
+        await asyncio.sleep(55)
+        holder = asyncio.create_task(house.run(of(call(slow, S))))  # has no fallback, so it tries, and holds the place
+        await asyncio.sleep(10)
+        assert (await house.run(of(call(well, S, fallback=CARD)))).reason is Reason.CONGESTION
+        assert house.stats(of(call(well, S)), "api").state is StreakState.STICKY
+        holder.cancel()
+        await asyncio.wait([holder])
+        assert (await house.run(of(call(well, S, fallback=CARD)))).status is RunStatus.OK
 
     lived(main)
 
