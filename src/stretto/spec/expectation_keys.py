@@ -86,6 +86,8 @@ def read_expectations(node: Node, name: str, report: Report) -> tuple[Expectatio
 def load_expectations(path: Path) -> tuple[ExpectationSpec, ...]:
     """Read a file of expectations. Raises SpecError with every problem in it, also when it expects nothing."""
     report = Report()
-    found = read_expectations(read_list(read_source(path), "expectations", report), "expectations", report)
+    found = read_expectations(
+        read_list(read_source(path, "a file of expectations"), "expectations", report), "expectations", report
+    )
     report.raise_if_any()
     return found

@@ -19,13 +19,16 @@ BOM: Final = "\ufeff"
 """Some editors of Windows begin a UTF-8 file with it; it means nothing."""
 
 
-def read_source(path: Path) -> Source:
-    """The text of a file. Raises SpecError when there is none, or it is too large, or not UTF-8."""
+def read_source(path: Path, what: str = "a workflow, a contract or a chaos plan") -> Source:
+    """The text of a file; `what` names its kind in messages.
+
+    Raises SpecError when there is none, or it is too large, or not UTF-8.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
-        raise SpecError([_missing(path)]) from error
+        raise SpecError([_missing(path, what)]) from error
     except IsADirectoryError as error:
         raise SpecError([_whole(path, SpecCode.NOT_A_FILE, "this is a folder", "the path of a file")]) from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
@@ -94,7 +97,7 @@ def _no_mapping(root: Node | None, source: Source, what: str) -> Problem:
     )
 
 
-def _missing(path: Path) -> Problem:
+def _missing(path: Path, what: str) -> Problem:
     folder = path.parent
     beside = sorted(entry.name for entry in folder.iterdir() if entry.is_file()) if folder.is_dir() else []
     near = nearest(path.name, beside)
@@ -104,7 +107,7 @@ def _missing(path: Path) -> Problem:
         if folder.is_dir()
         else f"there is no such file: the folder {folder} does not exist",
         file=str(path),
-        expected="the path of a workflow, a contract or a chaos plan",
+        expected=f"the path of {what}",
         suggestion=str(folder / near) if near else "",
     )
 

@@ -49,7 +49,9 @@ def test_check_fails_on_a_gap_and_shows_where(folder: Path, cli: Cli) -> None:
 
 
 def test_a_file_that_is_not_there_is_wrong_usage(cli: Cli) -> None:
-    assert cli("fallback", "check", "ruels.json").code == 2
+    told = cli("fallback", "check", "ruels.json")
+    assert told.code == 2
+    assert "expected: the path of a file of rules" in told.err
     assert cli("fallback", "serve", "ruels.json").code == 2
 
 

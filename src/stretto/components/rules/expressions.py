@@ -10,6 +10,7 @@ from stretto.components.rules.oracle import is_deterministic, trouble_with_cell,
 from stretto.spec.nodes import quote
 from stretto.spec.report import Report
 from stretto.spec.source import Located
+from stretto.spec.suggest import nearest
 from stretto.types.json import Schema
 
 _BARE_WORD: Final = re.compile(r"[A-Za-z_]\w*")
@@ -32,7 +33,7 @@ def _check_table(table: Table, name: str, fields: Collection[str] | None, report
     for column in table.inputs:
         if column.field:
             what = f"the input column {quote(column.name)} of {quote(name)}"
-            _check(Located(column.field, column.span), what, fields, report, is_cell=False)
+            _check(Located(column.field, column.span), what, fields, report, is_cell=False, is_field=True)
     for row in table.rows:
         where = f"of {row.label} of {quote(name)}"
         for column, cell in zip(table.inputs, row.inputs, strict=True):
@@ -43,7 +44,15 @@ def _check_table(table: Table, name: str, fields: Collection[str] | None, report
                 _check(cell, f"the output {quote(column.name)} {where}", fields, report, is_cell=False)
 
 
-def _check(text: Located[str], what: str, fields: Collection[str] | None, report: Report, *, is_cell: bool) -> None:
+def _check(
+    text: Located[str],
+    what: str,
+    fields: Collection[str] | None,
+    report: Report,
+    *,
+    is_cell: bool,
+    is_field: bool = False,
+) -> None:
     value = text.value
     if is_cell and value == "-":
         message = f"{what} is '-', which the engine reads as a broken expression: the row would never fit"
@@ -60,7 +69,12 @@ def _check(text: Located[str], what: str, fields: Collection[str] | None, report
         report.add(text.span.problem(RuleCode.NOT_DETERMINISTIC, message, expected=expected))
     elif fields is not None and _BARE_WORD.fullmatch(value) and value not in {*_CONSTANTS, *fields}:
         message = f"{what} is {quote(value)}, a field that does not come in, so it reads as null"
-        known = f"one of {', '.join(sorted(fields))}, or a text in quotes"
+        known = f"one of {', '.join(sorted(fields))}"
+        if is_field:
+            near = nearest(value, fields) or "`passThrough: true` in the table before it, if the input has it"
+            report.add(text.span.problem(RuleCode.EXPRESSION, message, expected=known, suggestion=near))
+            return
+        known += ", or a text in quotes"
         report.add(text.span.problem(RuleCode.EXPRESSION, message, expected=known, suggestion=f'"{value}"'))
 
 

@@ -38,7 +38,7 @@ def read_model(path: Path, report: Report) -> Model | None:
 
     Raises SpecError when the file is not there, too large, or not JSON.
     """
-    source = read_source(path)
+    source = read_source(path, "a file of rules")
     is_json = path.suffix.lower() == ".json"
     root = json_tree(source, report, MAX_VALUES) if is_json else yaml_tree(source, report)
     if root is None:
