@@ -116,19 +116,19 @@ class Exercising:
         self._store = store
         self._began_at_ns: int | None = None
         """When the last one began, 0 for never; None until the store was asked."""
-        self._is_looking = False
-        """Whether one is about to begin: of the runs that end meanwhile none begins another."""
+        self._looker: asyncio.Task[None] | None = None
+        """The task that is about to begin one: of the runs that end meanwhile none begins another."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def after(self, run: Run) -> None:
         """A run has answered: let it ask the fallback too, in the background, if that is due."""
         at_ns = run.started_at_ns
-        if self._is_looking or not run.succeeded:
+        if not run.succeeded or self._is_looking:
             return
         if self._began_at_ns is not None and not self._takes(run, at_ns):
             return
-        self._is_looking = self._is_to_begin(at_ns)
         task = asyncio.get_running_loop().create_task(self._exercise(run, at_ns))
+        self._looker = task if self._is_to_begin(at_ns) else None
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -139,6 +139,11 @@ class Exercising:
         self._tasks.intersection_update(mine)
         if mine:
             await asyncio.wait(mine)
+
+    @property
+    def _is_looking(self) -> bool:
+        looker = self._looker  # one that its event loop left behind will never be done
+        return looker is not None and not looker.done() and not looker.get_loop().is_closed()
 
     def _takes(self, run: Run, at_ns: int) -> bool:
         """Whether a run is one of those that ask it: while an exercise lasts, or when the next is due."""
@@ -170,16 +175,14 @@ class Exercising:
         """When the exercise began that a run is part of, which may be now; None when it is of none after all."""
         if not self._is_to_begin(at_ns):
             return self._began_at_ns
-        try:
-            drill = (await asyncio.to_thread(last_drills, self._store)).get(self._plan.name)
-            self._began_at_ns = 0 if drill is None else drill.began_at_ns  # another process may have begun it
-            if not self._takes(run, at_ns):
-                return None
-            if self._is_to_begin(at_ns):
-                self._began_at_ns = at_ns
-            return self._began_at_ns
-        finally:
-            self._is_looking = False
+        drill = (await asyncio.to_thread(last_drills, self._store)).get(self._plan.name)
+        self._began_at_ns = 0 if drill is None else drill.began_at_ns  # another process may have begun it
+        if not self._takes(run, at_ns):
+            return None
+        if self._is_to_begin(at_ns):
+            self._began_at_ns = at_ns
+        self._looker = None
+        return self._began_at_ns
 
     def _is_to_begin(self, at_ns: int) -> bool:
         began = self._began_at_ns

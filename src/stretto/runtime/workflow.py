@@ -199,7 +199,10 @@ class Workflow:
         """Run, after a reading of the probes that slept between two calls with the event loop."""
         if self._live is not None and self._opening.open_in is asyncio.get_running_loop():
             await self._live.catch_up()
-        return await self.run(run_input, **options)
+        run = await self.run(run_input, **options)
+        if self._exercising is not None:  # between two calls nothing goes on in this loop
+            await self._exercising.close()
+        return run
 
     async def run_many(
         self,

@@ -1,5 +1,6 @@
 """A fallback is asked beside real traffic once a period, and what comes of it is kept."""
 
+import asyncio
 import logging
 from pathlib import Path
 
@@ -93,6 +94,23 @@ async def test_while_it_lasts_the_share_of_the_runs_asks_too(bank: Workflow) -> 
     found = drill(bank)
     assert found is not None
     assert len(found.results) == 5
+
+
+def test_a_script_that_closes_nothing_leaves_nothing_behind(bank: Workflow) -> None:
+    run = bank.run_sync({"n": 1})
+    assert [each.name for each in bank.store.annotations(run.id)] == [ANNOTATION]
+
+
+def test_what_an_event_loop_left_behind_keeps_no_other_from_beginning(bank: Workflow) -> None:
+    async def once() -> Run:
+        return await bank.run({"n": 1})
+
+    async def and_wait() -> Run:
+        return await settled(bank, 2)
+
+    asyncio.run(once())
+    run = asyncio.run(and_wait())
+    assert [each.name for each in bank.store.annotations(run.id)] == [ANNOTATION]
 
 
 async def test_run_many_is_exercised_too_and_no_two_begin_at_once(bank: Workflow) -> None:
