@@ -69,7 +69,9 @@ async def exercise(plan: Plan, business: BusinessFallback, run: Run) -> Exercise
         data = request_of(business, frame)
     except ExpressionError as error:
         return _unanswered(str(error), 0.0)
-    made = await Engine(_Nowhere()).run(_alone(plan, business, data), RunRequest(input={}, seed=run.seed))
+    made = await Engine(_Nowhere()).run(
+        _alone(plan, business, data), RunRequest(input={}, seed=run.seed, labels={"purpose": "exercise"})
+    )
     if made.error is not None:
         return _unanswered(made.error.message, made.duration_ms)
     frame[business.op.slot] = answer = decoded(made.steps[0].output)

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from stretto.components.rules.decision import Decision
-from stretto.components.rules.served import DECIDE
+from stretto.components.rules.served import DECIDE, OTHER_TRAFFIC
 from stretto.serve.problem import problem
 from stretto.serve.rules_metrics import CONTENT_TYPE, RuleMetrics
 from stretto.types.errors import Code, ComponentError
@@ -61,7 +61,7 @@ class _Server:
             is_theirs = error.rpc_code is Code.INVALID_ARGUMENT
             status = HTTPStatus.UNPROCESSABLE_ENTITY if is_theirs else HTTPStatus.INTERNAL_SERVER_ERROR
             return self._refuse(status, str(error))
-        self._metrics.count_answer(time.perf_counter() - began)
+        self._metrics.count_answer(time.perf_counter() - began, is_real=OTHER_TRAFFIC not in request.headers)
         document = {"output": answer.output, "digest": self._decision.digest, "rows": [*answer.rows]}
         return Response(orjson.dumps(document), media_type="application/json")
 

@@ -22,7 +22,9 @@ class RuleMetrics:
 
     def __init__(self, file: str, digest: Digest) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
-        self._answers = Counter("stretto_rules_answers", "Answers given by the rules.", registry=self._registry)
+        self._answers = Counter(
+            "stretto_rules_answers", "Answers given by the rules.", ["traffic"], registry=self._registry
+        )
         self._refusals = Counter(
             "stretto_rules_refusals", "Requests that got a problem.", ["status"], registry=self._registry
         )
@@ -36,12 +38,12 @@ class RuleMetrics:
 
     @property
     def answered(self) -> int:
-        """Answers given since the start."""
+        """Answers given to real traffic since the start."""
         return self._answered
 
-    def count_answer(self, seconds: float) -> None:
-        self._answered += 1
-        self._answers.inc()
+    def count_answer(self, seconds: float, *, is_real: bool) -> None:
+        self._answered += is_real
+        self._answers.labels(traffic="real" if is_real else "other").inc()
         self._seconds.observe(seconds)
 
     def count_refusal(self, status: HTTPStatus) -> None:

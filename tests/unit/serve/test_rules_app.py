@@ -7,6 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from stretto.components.rules.served import OTHER_TRAFFIC
 from tests.unit.components.rules.building import single, table, write
 from tests.unit.components.rules.conftest import file, serving  # noqa: F401  # fixtures
 
@@ -93,10 +94,12 @@ async def test_the_missions_count_and_the_rules_are_among_the_figures(file: Path
     url = await serving(file)
     for _ in range(3):
         await asked("POST", f"{url}/v1/decide", json={"input": {"risk": "low"}})
+    await asked("POST", f"{url}/v1/decide", json={"input": {"risk": "low"}}, headers={OTHER_TRAFFIC: "1"})
     digest = (await asked("GET", f"{url}/readyz"))[2]["digest"]
     text = (await asked("GET", f"{url}/metrics"))[2]
     assert "\nbusiness_fallback_triggered_count 3.0\n" in text
-    assert "\nstretto_rules_answers_total 3.0\n" in text
-    assert "\nstretto_rules_decide_seconds_count 3.0\n" in text
+    assert '\nstretto_rules_answers_total{traffic="real"} 3.0\n' in text
+    assert '\nstretto_rules_answers_total{traffic="other"} 1.0\n' in text
+    assert "\nstretto_rules_decide_seconds_count 4.0\n" in text
     assert f'stretto_rules_info{{digest="{digest}",file="rules.json"}} 1.0' in text
     assert "python_info" not in text

@@ -153,8 +153,12 @@ def _validator(schema: Schema) -> "jsonschema_rs.Draft202012Validator":
 
 
 def _headers(request: Request) -> dict[str, str]:
+    from stretto.components.rules.served import OTHER_TRAFFIC
+
     run = request.call.run
-    return {"X-Workflow-Run-Id": run.workflow_run_id} | ({"traceparent": run.traceparent} if run.traceparent else {})
+    headers = {"X-Workflow-Run-Id": run.workflow_run_id}
+    headers |= {OTHER_TRAFFIC: "1"} if run.labels.get("purpose") else {}
+    return headers | ({"traceparent": run.traceparent} if run.traceparent else {})
 
 
 def _card(settings: RuleSettings, analysis: "Analysis", rules: str) -> Card:

@@ -15,6 +15,9 @@ from stretto.types.json import JsonObject
 DECIDE: Final = "/v1/decide"
 """What is posted to, below the served rules' address."""
 
+OTHER_TRAFFIC: Final = "X-Stretto-Other-Traffic"
+"""Header of what no customer waits for: an exercise, a replay, a training. It is answered, and counted apart."""
+
 MAX_ANSWER_BYTES: Final = 1 << 20
 
 PAUSE_S: Final = 5.0

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from stretto.components.rules import RuleComponent
-from stretto.components.rules.served import PAUSE_S
+from stretto.components.rules.served import OTHER_TRAFFIC, PAUSE_S
 from stretto.types.enums import Effect
 from stretto.types.errors import Code, ComponentError, MissingExtraError, SpecError, UsageError
 from stretto.types.messages import Request
@@ -133,6 +133,17 @@ class TestServedApart:
         assert response.output == {"product": "bond"}
         assert response.evidence == {"answered_by": "served", "rows": [{"table": "Table", "row": 1, "id": "r1"}]}
 
+    async def test_an_exercise_is_told_from_what_a_customer_waits_for(self, file: Path, make_request: Ask) -> None:
+        came: list[str | None] = []
+
+        async def answer(request: web.Request) -> web.Response:
+            came.append(request.headers.get(OTHER_TRAFFIC))
+            return web.json_response({"output": {"product": "bond"}, "digest": "d"})
+
+        for labels in ({}, {"purpose": "exercise"}):
+            await _asked_of(answer, file, make_request, timedelta(seconds=30), labels=labels)
+        assert came == [None, "1"]
+
     async def test_other_rules_are_told_by_their_digest(
         self,
         file: Path,
@@ -227,6 +238,7 @@ async def _asked_of(
     answered: asyncio.Event | None = None,
     *,
     left_s: float = 3600.0,
+    labels: dict[str, str] | None = None,
 ) -> Any:
     """What rules answer whose served copy answers so."""
     app = web.Application()
@@ -237,7 +249,8 @@ async def _asked_of(
     await site.start()
     rules = RuleComponent("rules", file=file, url=f"http://127.0.0.1:{runner.addresses[0][1]}", served_timeout=limit)
     try:
-        return await rules(make_request(risk="low", _deadline=asyncio.get_running_loop().time() + left_s))
+        deadline = asyncio.get_running_loop().time() + left_s
+        return await rules(make_request(risk="low", _deadline=deadline, _labels=labels))
     finally:
         await rules.close()
         if answered is not None:
