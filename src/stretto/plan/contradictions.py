@@ -15,11 +15,12 @@ from stretto.spec.durations import render
 from stretto.spec.model import ResilienceSpec, RetrySpec, StepSpec
 from stretto.spec.source import Span
 from stretto.types.budget import BudgetSpec
+from stretto.types.protection import Jitter
+
+ROUNDING_S: Final = 1e-9
+"""By which a sum of seconds may be off."""
 
 _RETRY, _TIMEOUT, _BULKHEAD = "retry", "timeout", "bulkhead"
-
-MOST_DOUBLINGS: Final = 40
-"""After so many any wait is at its cap: a year in milliseconds has 35 bits."""
 
 
 def check_contradictions(
@@ -64,6 +65,7 @@ class _Step:
         is_over = self._check_time_out()
         if self._rules.retry is not None and self._rules.retry.attempts > 1 and self._work is not None:
             self._check_retry(self._rules.retry, self._work, is_over=is_over)
+        self._check_hedge()
         self._check_queue()
 
     def _check_promise(self) -> None:
@@ -115,6 +117,21 @@ class _Step:
                 f"{each} and waits are the longest",
             )
 
+    def _check_hedge(self) -> None:
+        """A copy that would be made only after the call has ended is never made."""
+        hedge = self._rules.hedge
+        if hedge is None or hedge.value.after_s is None or self._time_out is None:
+            return
+        after = timedelta(seconds=hedge.value.after_s)
+        if after >= self._time_out:
+            self._add(
+                "hedge",
+                f"a call of step '{self._name}' is made again after {render(after)}, and ends after "
+                f"{render(self._time_out)}: no copy is ever made",
+                f"`after` below {render(self._time_out)}",
+                f"after: {render(self._time_out / 2)}",
+            )
+
     def _check_queue(self) -> None:
         """Places in a queue from which no call could be served in time."""
         bulkhead, p95 = self._rules.bulkhead, None if self._sla is None else self._sla.p95_latency
@@ -142,9 +159,11 @@ class _Step:
 
 def attempts_that_fit(retry: RetrySpec, each: timedelta, work: timedelta) -> int:
     """Attempts that end within the working time when all take their time-out and the waits are the longest."""
-    spent, count = each, 0
-    while count < retry.attempts and spent <= work:
-        spent += min(retry.cap, retry.base * 2.0 ** min(count, MOST_DOUBLINGS)) + each
+    spent_s, count = each.total_seconds(), 0
+    base_s, cap_s = retry.base.total_seconds(), retry.cap.total_seconds()
+    growth = 3.0 if retry.jitter is Jitter.DECORRELATED else 2.0  # as `Retry` has it
+    while count < retry.attempts and spent_s <= work.total_seconds() + ROUNDING_S:
+        spent_s += min(cap_s, base_s * growth**count) + each.total_seconds()  # as floats, which growth cannot overflow
         count += 1
     return count
 

@@ -50,14 +50,18 @@ class TestRetry:
         assert count == 0 or _spent(retry, each, count) <= work
         assert count == attempts or _spent(retry, each, count + 1) > work
 
+    def test_the_longest_waits_that_may_be_declared_can_be_added_up(self) -> None:
+        retry = RetrySpec(attempts=100, base=timedelta(hours=1), cap=timedelta(days=365))
+        assert attempts_that_fit(retry, timedelta(days=1), timedelta(days=365)) < 100
+
 
 def _ms(count: float) -> timedelta:
     return timedelta(milliseconds=count)
 
 
 def _spent(retry: RetrySpec, each: int, attempts: int) -> float:
-    waits = (min(retry.cap, retry.base * 2.0**number) for number in range(attempts - 1))
-    return each * attempts + sum(wait / _ms(1) for wait in waits)
+    base, cap = retry.base / _ms(1), retry.cap / _ms(1)
+    return each * attempts + sum(min(cap, base * 2.0**number) for number in range(attempts - 1))
 
 
 class TestFallback:

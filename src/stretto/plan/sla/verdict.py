@@ -17,6 +17,9 @@ from stretto.spec.durations import render
 from stretto.spec.source import Span
 from stretto.types.budget import BudgetSpec
 
+MOST_S: Final = 1e12
+"""A `timedelta` holds 86 times as much."""
+
 _SHOWN: Final = 5
 """Steps that one message names."""
 
@@ -217,6 +220,9 @@ def _deadline_s(budget: BudgetSpec) -> float:
 
 
 def _time(seconds: float) -> str:
+    """With units, as far as a duration goes: loops in loops may come to more."""
+    if seconds > MOST_S:
+        return f"{seconds:.3g}s"
     return render(timedelta(seconds=round(seconds, 6)))
 
 

@@ -105,6 +105,14 @@ def test_the_promise_of_a_loop_is_held_against_its_rounds() -> None:
     )
 
 
+def test_sums_that_no_duration_holds_are_told() -> None:
+    step: dict[str, Any] = call("a", timeout="8760h", retry={"attempts": 100})
+    for depth in range(4):
+        step = {"name": f"loop{depth}", "repeat": {"max_rounds": 10_000, "steps": [step]}}
+    (problem,) = problems([step], {"workflow": {"max_latency": "1s"}})
+    assert "comes to 3.15e+25s: loop3 3.15e+25s" in problem.message
+
+
 class TestFallbackRate:
     def test_a_step_may_not_need_its_fallback_more_often_than_is_promised(self) -> None:
         steps = [call("a", fallback={"output": {}})]
