@@ -58,8 +58,10 @@ def _timed_out(op: CallOp, lane: Lane, deadline: float | None) -> ComponentError
     budget = lane.budget.work_deadline
     if budget is not None and deadline is not None and deadline >= budget:
         whose = "before the time of the run, or of the call around it, was spent"
-    else:
+    elif op.timeout_s is not None:
         whose = f"within {op.timeout_s:g} s, the time-out of the step"
+    else:
+        whose = "before another call of the same did"  # it was hedged: nobody reads this
     return ComponentError(f"component '{op.component_name}' did not answer {whose}", Code.DEADLINE_EXCEEDED)
 
 

@@ -17,7 +17,7 @@ from stretto.engine.asking import ask
 from stretto.engine.attempt import attempt, protected
 from stretto.engine.called import Called
 from stretto.engine.failure import error_info, reason_of
-from stretto.engine.hedge import hedged, is_hedged
+from stretto.engine.hedge import after_s, hedged
 from stretto.engine.meaning import cross_request
 from stretto.engine.nested import NestedCaller
 from stretto.engine.recording import keep, succeed
@@ -79,8 +79,8 @@ class StepCall(Called):
                     encoded, output = taken(self, await ask(state, op, self.lane, request))
                 elif protection is None:
                     encoded, output = await attempt(self, request)
-                elif op.hedge is not None and is_hedged(self, protection, op.hedge):
-                    encoded, output = await hedged(self, protection, op.hedge, request)
+                elif op.hedge is not None and (after := after_s(self, protection, op.hedge)) is not None:
+                    encoded, output = await hedged(self, protection, request, wait_s=after, copies=op.hedge.copies)
                 else:
                     encoded, output = await protected(self, protection, request)
                 if op.rejects is not None:

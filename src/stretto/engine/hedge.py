@@ -3,6 +3,10 @@
 Dean and Barroso, "The Tail at Scale" (CACM 56(2), 2013): made again once the 95th percentile has passed, one call of
 twenty costs a second one, and the slowest of a thousand is done in a part of its time. Only what is harmless to repeat
 is made again; each copy takes one call from the quota of retries, and those that lose are cancelled.
+
+The first call is made in its caller's task, as any other: a timer is all that one which answers in time pays. The
+copies have a task and an alarm each. The first that answers rings the alarm of the first call, which ends it as its
+deadline would.
 """
 
 import asyncio
@@ -30,48 +34,40 @@ USUAL: Final = 0.95
 Answer: TypeAlias = tuple[bytes, JsonObject]
 
 
-def is_hedged(called: Called, protection: Protection, rule: HedgeRule) -> bool:
-    """Whether this attempt may be made twice: it is harmless, it is known when, and no breaker tries its component."""
-    if called.effect is Effect.WRITE or _after_s(protection, rule) is None:
-        return False
-    return protection.breaker is None or protection.breaker.state is BreakerState.CLOSED
-
-
-async def hedged(called: Called, protection: Protection, rule: HedgeRule, request: Request) -> Answer:
-    """`attempt.protected`, made again beside itself when it takes longer than most; the first answer is taken.
-
-    A copy that fails leaves the others to answer, unless it is the first and asking again could not help. Raises what
-    the first raised when none answered.
-    """
-    race = _Race(called, protection, request)
-    race.open()
-    spare, after_s = rule.copies, _after_s(protection, rule)
-    try:
-        while not race.is_over:
-            wait_s = None if after_s is None else race.left_s(after_s)
-            if wait_s is not None and wait_s <= 0:
-                if spare and may_call_again(called, called.state.now()):
-                    protection.hedges += 1
-                    called.state.run.retries += 1
-                    race.open()
-                    spare -= 1
-                else:
-                    after_s = None
-            else:
-                await race.wait(wait_s)
-    except BaseException:
-        await race.stop()
-        raise
-    return race.settle()
-
-
-def _after_s(protection: Protection, rule: HedgeRule) -> float | None:
-    """How long a call may take before another is made; None while too few were made to tell."""
+def after_s(called: Called, protection: Protection, rule: HedgeRule) -> float | None:
+    """Seconds after which this attempt is made a second time; None for one that is not: it writes, nobody knows yet
+    what is usual, or a breaker tries the component."""
+    if called.effect is Effect.WRITE:
+        return None
+    if protection.breaker is not None and protection.breaker.state is not BreakerState.CLOSED:
+        return None
     return protection.quantile_s(USUAL) if rule.after_s is None else rule.after_s
 
 
+async def hedged(called: Called, protection: Protection, request: Request, *, wait_s: float, copies: int) -> Answer:
+    """`attempt.protected`, made again beside itself when it takes longer than `wait_s`; the first answer is taken.
+
+    A copy that fails leaves the others to answer. When the first call fails, the copies may answer yet, unless asking
+    again could not help. Raises what the first raised when none answered.
+    """
+    race = _Race(called, protection, request, wait_s, copies)
+    try:
+        try:
+            answer = await protected(called, protection, request)
+        finally:
+            race.first_is_over()
+        return race.settle(answer)
+    except ComponentError as error:
+        if race.winner is None and error.retryable:
+            await race.end_of_copies()
+        return race.settle(error)
+    except BaseException:
+        await race.stop()
+        raise
+
+
 class _Copy(Called):
-    """One of the calls that are made side by side, in a task and with an alarm of its own."""
+    """One of the calls that are made beside the first, in a task and with an alarm of its own."""
 
     __slots__ = ("ended", "task")
 
@@ -96,104 +92,166 @@ class _Copy(Called):
     @property
     def error(self) -> BaseException | None:
         """Why it has no answer, once it is done."""
-        if self.task.cancelled():
-            return cancelled_by_itself(self.name)
-        return self.task.exception()
+        return cancelled_by_itself(self.name) if self.task.cancelled() else self.task.exception()
 
 
 class _Race:
-    """The copies of one attempt."""
+    """One attempt's first call and its copies."""
 
-    __slots__ = ("_called", "_copies", "_protection", "_request")
+    __slots__ = (
+        "_began",
+        "_called",
+        "_copies",
+        "_is_first_over",
+        "_is_overtaken",
+        "_loop",
+        "_protection",
+        "_request",
+        "_spare",
+        "_timer",
+        "_wait_s",
+        "_waiter",
+        "winner",
+    )
 
-    def __init__(self, called: Called, protection: Protection, request: Request) -> None:
+    def __init__(self, called: Called, protection: Protection, request: Request, wait_s: float, copies: int) -> None:
         self._called = called
         self._protection = protection
         self._request = request
+        self._wait_s = wait_s
+        self._spare = copies
+        self._loop = asyncio.get_running_loop()
+        self._began = called.state.now()
         self._copies: list[_Copy] = []
+        self._is_first_over = self._is_overtaken = False
+        self._waiter: asyncio.Future[None] | None = None
+        self.winner: _Copy | None = None
+        """The copy that answered first, if one did before the first call."""
+        self._timer = self._loop.call_later(wait_s, self._look)
 
-    def open(self) -> None:
+    # opening
+
+    def _look(self) -> None:
+        """Open a copy if the call made last has taken too long. One that waits for a place is not slow: it has all of
+        it before it, since another would wait behind it."""
+        entry = (self._copies[-1] if self._copies else self._called).entry
+        began = None if entry is None else entry.began
+        now = self._called.state.now()
+        left_s = self._wait_s if began is None else began + self._wait_s - now
+        if left_s <= 0:
+            if not may_call_again(self._called, now):
+                return
+            self._open()
+            left_s = self._wait_s
+        if self._spare:
+            self._timer = self._loop.call_later(left_s, self._look)
+
+    def _open(self) -> None:
         """Begin a copy. The loop's task factory is not asked, since an eager task could end before it is known."""
+        self._spare -= 1
+        self._protection.hedges += 1
+        self._called.state.run.retries += 1
         copy = _Copy.of(self._called)
-        request = self._request if not self._copies else Request(self._called.decoded_request(), self._request.call)
-        copy.task = asyncio.Task(copy.make(self._protection, request), loop=asyncio.get_running_loop())
+        request = Request(self._called.decoded_request(), self._request.call)
+        copy.task = asyncio.Task(copy.make(self._protection, request), loop=self._loop)
+        copy.task.add_done_callback(lambda _: self._ended(copy))
         self._copies.append(copy)
 
-    @property
-    def is_over(self) -> bool:
-        """Whether one has answered, all have failed, or the first has in a way that asking again does not change."""
-        if any(copy.ended is not None and copy.task.done() and copy.error is None for copy in self._copies):
-            return True
-        return not self._running or (self._copies[0].task.done() and not _may_pass(self._copies[0].error))
+    # ending
+
+    def _ended(self, copy: _Copy) -> None:
+        """A copy is done: the first answer stops the first call, or wakes whoever waits for the copies."""
+        if copy.error is None and self.winner is None:
+            self.winner = copy
+            if not self._is_first_over:
+                self._overtake()
+        if self._waiter is not None and not self._waiter.done() and (self.winner is not None or not self._running):
+            self._waiter.set_result(None)
+
+    def _overtake(self) -> None:
+        """Stop the first call; again after a grace, which leaves its component behind."""
+        if self._is_first_over:
+            return
+        entry, alarm = self._called.entry, self._called.lane.alarm
+        if entry is not None:
+            entry.is_overtaken = True
+        self._is_overtaken = True
+        alarm.ring()
+        self._timer.cancel()
+        self._timer = self._loop.call_later(GRACE_S, self._overtake)
+
+    def first_is_over(self) -> None:
+        """The first call answered, failed or was stopped: it is not rung any more, and no further copy is opened."""
+        self._is_first_over = True
+        self._timer.cancel()
+        if self._is_overtaken:
+            self._called.lane.alarm.took()  # where it answered over it
+
+    async def end_of_copies(self) -> None:
+        """Wait until one of them has answered, or all have failed."""
+        if self._running and self.winner is None:
+            self._waiter = self._loop.create_future()
+            await self._waiter
 
     @property
     def _running(self) -> list[asyncio.Task[Answer]]:
         return [copy.task for copy in self._copies if not copy.task.done()]
 
-    def left_s(self, after_s: float) -> float:
-        """Seconds until the copy made last has taken so long. A call that waits for a place is not slow: it has all of
-        it before it, since another would wait behind it."""
-        entry = self._copies[-1].entry
-        began = None if entry is None else entry.began
-        return after_s if began is None else began + after_s - self._called.state.now()
-
-    async def wait(self, longest_s: float | None) -> None:
-        """Wait until one more is done."""
-        await asyncio.wait(self._running, timeout=longest_s, return_when=asyncio.FIRST_COMPLETED)
-
     async def stop(self) -> None:
-        """Cancel all, which lets components clean up; again after a grace, which leaves them behind."""
+        """Cancel the copies, which lets components clean up; again after a grace, which leaves them behind."""
         while running := self._running:
             for task in running:
                 task.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait(running, timeout=GRACE_S)
+
+    # settling
+
+    def settle(self, first: Answer | ComponentError) -> Answer:
+        """The answer that came first; raises the first call's error where there is none."""
+        if self._copies:
+            self._leave_copies()
+            self._note()
+        winner, called = self.winner, self._called
+        if winner is not None:
+            called.response, called.is_bare, called.waited_s = winner.response, winner.is_bare, winner.waited_s
+            return winner.task.result()
+        if isinstance(first, ComponentError):
+            raise first
+        return first
+
+    def _leave_copies(self) -> None:
+        """Nobody waits for them any more: they are cancelled, again after a grace, and what they used counts."""
         for copy in self._copies:
-            _ = copy.error  # asked for, or asyncio logs that nobody did
+            if copy is self.winner:
+                continue
+            if copy.task.done():
+                count_usage(copy)
+                continue
+            copy.task.cancel()
+            self._loop.call_later(GRACE_S, copy.task.cancel)
 
-    def settle(self) -> Answer:
-        """The answer of the first copy that has one; raises what the first copy raised when there is none."""
-        answered = [copy for copy in self._copies if copy.task.done() and copy.error is None]
-        winner = min(answered, key=lambda copy: copy.ended or 0.0) if answered else self._copies[0]
-        called = self._called
-        for copy in self._copies:
-            if copy is not winner:
-                _leave(copy)
-        called.response, called.is_bare, called.waited_s = winner.response, winner.is_bare, winner.waited_s
-        if len(self._copies) > 1:
-            self._note(winner)
-        if winner.error is not None:
-            raise winner.error
-        return winner.task.result()
-
-    def _note(self, winner: _Copy) -> None:
-        """Put the copies on the step's record: when each began and ended, and what the cancelled ones cost."""
-        state, op = self._called.state, self._called.op
-        copies: list[JsonObject] = []
-        for copy in self._copies:
-            usage = None if copy.response is None else copy.response.usage
-            ended = state.now() if copy.ended is None else copy.ended
-            told: JsonObject = {"started_ms": state.ms(copy.started), "ended_ms": state.ms(ended)}
-            if copy is winner:
-                told["answered"] = copy.task.done() and copy.error is None
-            elif usage is not None:
-                told |= {"tokens": usage.input_tokens + usage.output_tokens, "cost": usage.cost}
-            elif op.estimate_tokens or op.estimate_cost:
-                told |= {"tokens": op.estimate_tokens, "cost": op.estimate_cost, "estimated": True}
-            copies.append(told)
-        self._called.note("hedge", list(copies))
+    def _note(self) -> None:
+        """Put all of them on the step's record: when each began and ended, and what those that lost cost."""
+        called, winner = self._called, self.winner
+        state = called.state
+        now = state.now()
+        first = _told(called, self._began, now, is_answer=winner is None and called.response is not None)
+        copies = (
+            _told(copy, copy.started, now if copy.ended is None else copy.ended, is_answer=copy is winner)
+            for copy in self._copies
+        )
+        called.note("hedge", [first, *copies])
 
 
-def _may_pass(error: BaseException | None) -> bool:
-    """Whether the same request might yet be answered."""
-    return isinstance(error, ComponentError) and error.retryable
-
-
-def _leave(copy: _Copy) -> None:
-    """Nobody waits for it any more: it is cancelled, again after a grace, and what it used counts."""
-    if copy.task.done():
-        count_usage(copy)
-        return
-    copy.task.cancel()
-    copy.task.get_loop().call_later(GRACE_S, copy.task.cancel)
-    copy.task.add_done_callback(lambda task: task.cancelled() or task.exception())
+def _told(call: Called, began: float, ended: float, *, is_answer: bool) -> JsonObject:
+    state, op = call.state, call.op
+    told: JsonObject = {"started_ms": state.ms(began), "ended_ms": state.ms(ended)}
+    if is_answer:
+        return {**told, "answered": True}
+    usage = None if call.response is None else call.response.usage
+    if usage is not None:
+        return {**told, "tokens": usage.input_tokens + usage.output_tokens, "cost": usage.cost}
+    if op.estimate_tokens or op.estimate_cost:
+        return {**told, "tokens": op.estimate_tokens, "cost": op.estimate_cost, "estimated": True}
+    return told

@@ -293,7 +293,7 @@ class Entry:
     """Leave for one attempt. What the component itself did is told by `begin` and `end`, around the asking alone: what
     comes of its answer afterwards, as when a write in doubt is settled, says nothing of it."""
 
-    __slots__ = ("_ended", "_error", "_permit", "_protection", "_slot", "_tokens", "_trial", "began")
+    __slots__ = ("_ended", "_error", "_permit", "_protection", "_slot", "_tokens", "_trial", "began", "is_overtaken")
 
     def __init__(self, protection: Protection, slot: Slot | None, permit: Permit | None, trial: int = 0) -> None:
         self._trial = trial
@@ -302,6 +302,8 @@ class Entry:
         self._permit = permit
         self.began: float | None = None
         """When the component was asked; None until then."""
+        self.is_overtaken = False
+        """Whether another call of the same answered first, and this one was stopped for it."""
         self._ended: float | None = None
         self._error: BaseException | None = None
         self._tokens = 0
@@ -320,7 +322,7 @@ class Entry:
     def end(self, now: float, error: BaseException | None, tokens: int = 0) -> None:
         """It answered, and wrote so many tokens as far as that is known, or raised."""
         self._ended = now
-        self._error = error
+        self._error = asyncio.CancelledError() if self.is_overtaken and error is not None else error
         self._tokens = tokens
 
     def leave(self, now: float, raised: BaseException | None) -> None:

@@ -102,10 +102,17 @@ class TestTheSecondCall:
         assert first.call.effect_key == second.call.effect_key
 
     def test_what_a_loser_answered_in_the_same_moment_is_paid_for(self) -> None:
-        replicas = Replicas(1.5, 0.5)
-        run, _ = timed(shop(replicas))
+        replicas = Replicas(100.0, 2.0, 1.0)
+        run, took_s = timed(shop(replicas, HedgeRule(after_s=1.0, copies=2)))
+        assert (took_s, run.steps[0].output_value) == (3.0, {"from": 2})
         assert run.usage is not None
         assert run.usage.cost == 1.0
+        lost = run.steps[0].evidence["hedge"]
+        assert lost == [
+            {"started_ms": 0.0, "ended_ms": 3000.0},
+            {"started_ms": 1000.0, "ended_ms": 3000.0, "answered": True},
+            {"started_ms": 2000.0, "ended_ms": 3000.0, "tokens": 13, "cost": 0.5},
+        ]
 
     def test_of_several_copies_each_waits_its_turn(self) -> None:
         replicas = Replicas(100.0, 100.0, 0.5)
@@ -240,39 +247,43 @@ class TestFailures:
         virtually(main)
         assert (sorted(replicas.cancelled), at.stats.in_flight) == ([1, 2], 0)
 
-    @pytest.mark.parametrize("ignores_s", [0.5, 100.0])
-    def test_nobody_waits_for_a_loser_that_ignores_its_cancellation(self, ignores_s: float) -> None:
+    @pytest.mark.parametrize(
+        ("ignores", "ignores_s", "took_s", "ended_s"),
+        [(1, 0.5, 1.7, 1.7), (1, 100.0, 2.2, 2.2), (2, 0.5, 2.0, 2.5), (2, 100.0, 2.0, 3.0)],
+    )
+    def test_a_loser_that_ignores_its_cancellation_is_left_behind_a_copy_at_once_the_first_after_a_second(
+        self, ignores: int, ignores_s: float, took_s: float, ended_s: float
+    ) -> None:
         ended: list[float] = []
 
         async def answer(_request: Request) -> object:
-            if len(probe.requests) == 2:
-                await asyncio.sleep(0.2)
-                return {"from": 2}
+            number = len(probe.requests)
+            if number != ignores:
+                await asyncio.sleep(0.2 if number == 2 else 2.0)
+                return {"from": number}
             try:
                 await asyncio.sleep(100.0)
             except asyncio.CancelledError:
                 await asyncio.sleep(ignores_s)
             finally:
                 ended.append(asyncio.get_running_loop().time())
-            return {"from": 1}
+            return {"from": number}
 
         probe = Probe("api", answer)
         at = Shop(call(probe, S, hedge=AFTER_1_S), protections={"api": NOTHING})
 
         async def main() -> tuple[float, float]:
             began = asyncio.get_running_loop().time()
-            await at.run()
+            run = await at.run()
+            assert run.steps[0].output_value == {"from": 3 - ignores}
             took_s = asyncio.get_running_loop().time() - began
             await asyncio.sleep(5.0)
-            return took_s, ended[0] - began
+            return round(took_s, 6), round(ended[0] - began, 6)
 
-        took_s, ended_s = virtually(main)
-        assert round(took_s, 6) == 1.2
-        assert round(ended_s, 6) == min(1.2 + ignores_s, 2.2)
+        assert virtually(main) == (took_s, ended_s)
         assert at.stats.in_flight == 0
 
-    @pytest.mark.parametrize("number", [1, 2])
-    def test_a_copy_whose_task_somebody_cancels_has_failed(self, number: int) -> None:
+    def test_a_copy_whose_task_somebody_cancels_has_failed(self) -> None:
         tasks: list[asyncio.Task[Any]] = []
 
         async def answer(_request: Request) -> object:
@@ -287,11 +298,11 @@ class TestFailures:
         async def main() -> Run:
             begun = asyncio.ensure_future(at.run())
             await asyncio.sleep(2.0)
-            tasks[number - 1].cancel()
+            tasks[1].cancel()
             return await begun
 
         run: Run = virtually(main)
-        assert run.status is (RunStatus.OK if number == 2 else RunStatus.FAILED)
+        assert (run.status, run.steps[0].output_value) == (RunStatus.OK, {"from": 2})
 
 
 def test_a_copy_takes_and_leaves_a_place_of_its_own() -> None:
