@@ -11,7 +11,6 @@ from stretto.chaos.experiment import Experiment
 from stretto.chaos.lapse import LapsingLoop
 from stretto.chaos.trial import Given
 from stretto.spec.chaos import load_chaos
-from stretto.spec.workflow import load_workflow
 
 WORKFLOWS: Final = ROOT / "benchmarks" / "workflows"
 
@@ -32,7 +31,7 @@ def chaos(folder: Path, runs: int = RUNS) -> dict[str, float]:
     workflow = stretto.load(file, store=folder / "chaos.db")
     given = [Given(input={"query": query}, reference=gold) for query, gold in ASKED.items()]
     plan = load_chaos(WORKFLOWS / "desk_chaos.yaml")
-    experiment = Experiment(workflow, plan, given, runs=runs, contract=load_workflow(file).contract, concurrency=16)
+    experiment = Experiment(workflow, plan, given, runs=runs, concurrency=16)
     with asyncio.Runner(loop_factory=LapsingLoop) as runner:
         report = runner.run(experiment.go())
     score = None if report.mutation is None else report.mutation.score

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import executor as resolving_of
 import facts as knowledge
@@ -69,18 +69,33 @@ def situation(words: str, facts: JsonObject | None) -> JsonObject:
     return situation_of(words, facts or knowledge.nothing())
 
 
+class Resolved(TypedDict):
+    """A call of the shop, or none."""
+
+    tool: str | None
+    arguments: JsonObject
+
+
 @stretto.component("executor", effects="pure", inline=True)
-def executor(action: str, words: str, facts: JsonObject | None) -> JsonObject:
-    """Resolve the chosen action's arguments: ``tool`` is null when the action calls none."""
+def executor(action: str, words: str, facts: JsonObject | None) -> Resolved:
+    """Resolve the chosen action's arguments: ``tool`` is null when the action calls none.
+
+    Raises ComponentError for an action that was not to be chosen: nothing is known that it could be called with.
+    """
     resolved = resolving_of.resolve(action, words, facts or knowledge.nothing())
-    return {"tool": action if action in TOOLS else None, "arguments": resolved["arguments"]}
+    arguments = resolved.get("arguments")
+    if not isinstance(arguments, dict):
+        reason = f"'{action}' cannot be carried out: {resolved['missing']}; choose from the available actions"
+        raise stretto.ComponentError(reason, stretto.Code.FAILED_PRECONDITION)
+    return {"tool": action if action in TOOLS else None, "arguments": arguments}
 
 
 @stretto.component("memory", effects="pure", inline=True)
 def memory(facts: JsonObject | None, action: str, arguments: JsonObject, answer: JsonObject | None) -> JsonObject:
-    """Keep what the shop's answer taught; `answer` is null when nothing was asked."""
+    """Keep what the shop's answer taught; `answer` is null when nothing was asked, because nothing was to be, or
+    because the action could not be carried out."""
     told: Any = (answer or {}).get("result") or {}
-    ok = answer is None or bool(answer["ok"])
+    ok = action not in TOOLS if answer is None else bool(answer["ok"])
     known = facts or knowledge.nothing()
     return {"facts": knowledge.learn(known, action, arguments, told.get("parsed_content"), ok=ok)}
 

@@ -20,7 +20,7 @@ from resolving.reads import (
     soothe,
     transfer,
 )
-from resolving.resolution import Resolver
+from resolving.resolution import Resolver, missing
 from words.brief import read
 from world import END, SOOTHE, TRANSFER
 
@@ -54,4 +54,5 @@ def resolve(action: str, words: str, facts: Facts) -> JsonObject:
 
     A write resolves to its next target that was not dealt with yet: called again, it goes on to the next order.
     """
-    return RESOLVERS[action](read(words), facts)
+    resolver = RESOLVERS.get(action)
+    return missing(f"there is no action '{action}'") if resolver is None else resolver(read(words), facts)

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import orjson
 
-from stretto.chaos.wrong_values import FieldDomains, put, sites
+from stretto.chaos.domains import FieldDomains
+from stretto.chaos.wrong_values import put, sites
 from stretto.record.canonical import snapshot
 from stretto.spec.chaos_model import FaultKind
 from stretto.types.card import Card

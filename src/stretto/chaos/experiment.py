@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Sequence
 
+from stretto.chaos.check import check_places
+from stretto.chaos.domains import Domains
 from stretto.chaos.draws import run_seed
 from stretto.chaos.mutation import MutationScore, MutationTrial
-from stretto.chaos.places import check_places
 from stretto.chaos.report import ChaosReport, report_of
 from stretto.chaos.schedule import FaultSchedule
 from stretto.chaos.trial import Asked, Given, Trial
-from stretto.chaos.wrong_values import Domains
 from stretto.runtime.workflow import Workflow
 from stretto.spec.chaos_model import ChaosSpec
-from stretto.spec.contract_model import ContractSpec
 from stretto.types.arguments import check_whole
 from stretto.types.errors import UsageError
 
@@ -26,7 +25,6 @@ class Experiment:
         given: Sequence[Given],
         *,
         runs: int,
-        contract: ContractSpec | None = None,
         seed: int | None = None,
         only: int | None = None,
         concurrency: int = 8,
@@ -42,8 +40,8 @@ class Experiment:
             raise UsageError("there is no input to give to the runs")
         if only is not None and not 0 <= only < runs:
             raise UsageError(f"there is no run {only} among {runs}; they are counted from 0 to {runs - 1}")
-        domains = Domains(() if contract is None else contract.semantics)
-        check_places(chaos, workflow.plan, domains)
+        check_places(chaos, workflow.plan)
+        domains = Domains(workflow.plan)
         self.seed = chaos.seed if seed is None else seed
         self._chaos = chaos
         self._given = given

@@ -101,7 +101,7 @@ async def reset(delivery: Delivery) -> Response:
 
 async def duplicate(delivery: Delivery) -> Response:
     """The request arrives twice, under one effect key, where that is said to be harmless: a component that only reads,
-    or that declares itself idempotent, carries it out twice, and the caller hears the first answer.
+    or that declares itself idempotent, carries it out twice, and the caller hears what the first came to.
 
     A write that is not idempotent is not sent twice by anybody here: transports do not resend. Whoever delivers at
     least once delivers the *run* again; so that is done, once it has ended, and its writes must not be made again.
@@ -110,8 +110,10 @@ async def duplicate(delivery: Delivery) -> Response:
         delivery.again()
         return await delivery.work(delivery.request)
     second = Request(orjson.loads(orjson.dumps(delivery.request.input)), delivery.request.call)
-    first = await delivery.work(delivery.request)
+    [first] = await asyncio.gather(delivery.work(delivery.request), return_exceptions=True)
     await asyncio.gather(delivery.work(second), return_exceptions=True)  # whatever it says, nobody hears it
+    if isinstance(first, BaseException):
+        raise first
     return first
 
 

@@ -4,7 +4,6 @@ from collections import Counter
 
 import msgspec
 
-from stretto.spec.chaos_model import FaultKind
 from stretto.types.card import Card
 from stretto.types.enums import Effect
 from stretto.types.messages import Call
@@ -15,11 +14,8 @@ class Injection(msgspec.Struct, frozen=True, kw_only=True):
 
     run: int
     """Index of the run in its trial, from 0."""
-    fault: FaultKind
-    place: str
-    """Where the plan puts it, in words."""
     number: int
-    """Which entry of `faults` it is, from 0."""
+    """Which entry of `faults` it is, from 0; 0 too where a mutant struck."""
     path: str
     attempt: int
 

@@ -2,8 +2,10 @@
 
 A good run is made twice; when both agree it is made again with one wrong value in one step's answer. The wrong value
 fits every schema: it is another of its domain, or one of another domain, of its enum, of its range. It is *caught* when
-the run then does not end ``ok``, when a crossing aligned a value that it took as it was before, or when the reward is
-lower than the good run's. Otherwise it survived: whoever reads the answer is told something wrong, and nothing said so.
+the run then does not end ``ok``, when a crossing put back what had been there, or when the reward is lower than that of
+the good run. Otherwise it survived: whoever reads the answer is told something wrong. So it is with a value that a
+crossing took for another than was meant, and with one that a domain of mode ``warn`` let pass: the record tells, and
+who is served does not hear of it.
 """
 
 from collections import Counter
@@ -13,11 +15,12 @@ from typing import Final
 
 import msgspec
 
+from stretto.chaos.domains import Domains
 from stretto.chaos.draws import run_seed, source
 from stretto.chaos.places import step_of
 from stretto.chaos.schedule import Mutant, MutantSchedule
 from stretto.chaos.trial import Asked, Given, Trial
-from stretto.chaos.wrong_values import Domains, sites
+from stretto.chaos.wrong_values import sites
 from stretto.engine.meaning import ALIGNMENTS
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
@@ -38,11 +41,11 @@ class CaughtBy(StrEnum):
     """What told that a value was wrong."""
 
     CONTRACT = "contract"
-    """A schema or a domain refused it, or what came of it."""
+    """A schema or a domain refused it, or what came of it: the run failed, or a fallback answered."""
     STATUS = "status"
     """The run did not end ok, for another reason."""
     ALIGNED = "aligned"
-    """A crossing put another value in its place."""
+    """A crossing put back what had been there."""
     REWARD = "reward"
     """The reward was lower."""
 
@@ -153,11 +156,11 @@ class MutationTrial:
         by: Counter[str] = Counter()
         survivors = []
         for index, run in changed.items():
-            caught = caught_by(of[index], run)
+            mutant = self._mutants[index]
+            caught = caught_by(mutant, of[index], run)
             if caught is not None:
                 by[caught.value] += 1
                 continue
-            mutant = self._mutants[index]
             survivors.append(
                 Survivor(
                     step=mutant.path,
@@ -177,20 +180,40 @@ class MutationTrial:
         )
 
 
-def caught_by(good: Run, changed: Run) -> CaughtBy | None:
+def caught_by(mutant: Mutant, good: Run, changed: Run) -> CaughtBy | None:
     """What told that a value of the changed run was wrong; None when nothing did."""
     if changed.status is not RunStatus.OK:
-        return CaughtBy.CONTRACT if changed.reason is Reason.CONTRACT else CaughtBy.STATUS
-    if _aligned(changed) > _aligned(good):
+        return CaughtBy.CONTRACT if _is_refused(changed) else CaughtBy.STATUS
+    if _is_put_back(mutant, good, changed):
         return CaughtBy.ALIGNED
     if good.reward is not None and (changed.reward is None or changed.reward < good.reward - _SLACK):
         return CaughtBy.REWARD
     return None
 
 
-def _aligned(run: Run) -> int:
-    """Steps of it at which a value was aligned."""
-    return sum(ALIGNMENTS in step.evidence for step in run.steps)
+def _is_refused(changed: Run) -> bool:
+    """Whether something in it did not fit, in a run that was good without the mutant."""
+    return Reason.CONTRACT in (changed.reason, *(step.reason for step in changed.steps))
+
+
+def _is_put_back(mutant: Mutant, good: Run, changed: Run) -> bool:
+    """Whether a crossing took the wrong value for what had been there, or for what that was taken for."""
+    before = list(_aligned(good))
+    meant = {place: to for place, _, to in before}
+    return any(
+        value == mutant.wrong and to == meant.get(place, mutant.site.value)
+        for place, value, to in _aligned(changed)
+        if (place, value, to) not in before
+    )
+
+
+def _aligned(run: Run) -> Iterator[tuple[tuple[str, Json], Json, Json]]:
+    """Where something was aligned, in the answer of the run or at a step of it; from what, and to what."""
+    for path, evidence in (("", run.evidence), *((step.path, step.evidence) for step in run.steps)):
+        notes = evidence.get(ALIGNMENTS)
+        for note in notes if isinstance(notes, list) else ():
+            if isinstance(note, dict):
+                yield (path, note["at"]), note["value"], note["to"]
 
 
 def _are_alike(one: Run | None, other: Run | None) -> bool:

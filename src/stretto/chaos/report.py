@@ -16,15 +16,17 @@ from stretto.types.enums import RunStatus
 QUANTILES: Final = (0.5, 0.95, 0.99)
 """Of the latency."""
 
-_SMOOTH: Final = frozenset({RunStatus.OK, RunStatus.DEGRADED, RunStatus.BUSINESS_FALLBACK})
-"""Ends of runs that did not break."""
-
 
 class FaultRow(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of the plan, and what became of the runs that it struck."""
 
+    number: int
+    """Which entry it is, from 0."""
     fault: str
+    what: str
+    """The fault with what the plan says of it besides its place and rate: ``error (code: unavailable)``."""
     at: str
+    rate: float
     injected: int
     """Calls that it struck."""
     runs: int
@@ -136,7 +138,7 @@ def report_of(
         lost_runs=tuple(trial.lost),
         redelivered=trial.redelivered.refused + trial.redelivered.resumed,
         faults=tuple(_fault_rows(chaos, ledger, outcomes)),
-        broke=tuple(_broken(outcomes, ledger)),
+        broke=tuple(_broken(chaos, outcomes, ledger)),
         mutation=mutation,
         expectations=tuple(_expectations(chaos.expect, found)),
     )
@@ -156,20 +158,28 @@ def _fault_rows(chaos: ChaosSpec, ledger: Ledger, outcomes: Sequence[Outcome]) -
         struck = [injection.run for injection in ledger.injections if injection.number == number]
         ends = Counter(ended.get(run, "lost") for run in set(struck))
         yield FaultRow(
-            fault=fault.fault.value, at=fault.place, injected=len(struck), runs=len(set(struck)), outcomes=dict(ends)
+            number=number,
+            fault=fault.fault.value,
+            what=fault.words,
+            at=fault.place,
+            rate=fault.rate,
+            injected=len(struck),
+            runs=len(set(struck)),
+            outcomes=dict(ends),
         )
 
 
-def _broken(outcomes: Sequence[Outcome], ledger: Ledger) -> Iterable[Broke]:
+def _broken(chaos: ChaosSpec, outcomes: Sequence[Outcome], ledger: Ledger) -> Iterable[Broke]:
     struck: dict[int, list[str]] = {}
     for injection in ledger.injections:
-        struck.setdefault(injection.run, []).append(f"{injection.fault} at {injection.path}")
+        fault = chaos.faults[injection.number]
+        struck.setdefault(injection.run, []).append(f"{fault.words} at {injection.path}")
     for outcome in outcomes:
-        if outcome.status not in _SMOOTH or not outcome.in_time:
+        if not outcome.answered:
             yield Broke(
                 index=outcome.index,
                 run=outcome.run,
-                status=outcome.status.value if outcome.status not in _SMOOTH else "late",
+                status="late" if outcome.status in ANSWERED else outcome.status.value,
                 reason="" if outcome.reason is None else outcome.reason.value,
                 error=outcome.error,
                 struck_by=tuple(dict.fromkeys(struck.get(outcome.index, ()))),

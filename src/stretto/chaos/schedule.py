@@ -5,17 +5,17 @@ import asyncio
 import random
 from collections import Counter
 from functools import partial
-from typing import Final
 
 import msgspec
 
 from stretto.chaos.damage import DAMAGES
+from stretto.chaos.domains import Domains
 from stretto.chaos.draws import draw, source
 from stretto.chaos.faults import FAULTS, Delivery, Work
 from stretto.chaos.harness import INDEX, Harness
 from stretto.chaos.ledger import Injection
 from stretto.chaos.places import is_at, step_of
-from stretto.chaos.wrong_values import Domains, Site, put
+from stretto.chaos.wrong_values import Site, put, standing
 from stretto.record.canonical import snapshot
 from stretto.record.model import decoded
 from stretto.spec.chaos_model import FaultKind, FaultSpec
@@ -103,8 +103,6 @@ class FaultStrike:
         run = int(request.call.run.labels[INDEX])
         injection = Injection(
             run=run,
-            fault=self._fault.fault,
-            place=self._fault.place,
             number=self._number,
             path=request.call.path,
             attempt=request.call.attempt,
@@ -150,10 +148,6 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     wrong: Json
 
 
-MUTATED: Final = FaultKind.WRONG_VALUE
-"""How a mutant's strike is told in the ledger."""
-
-
 class MutantSchedule:
     """One mutant for each run, by its index; none for runs that are not in the mapping. Nothing is ever lost."""
 
@@ -178,24 +172,15 @@ class MutantStrike:
         self._run = run
 
     async def deliver(self, harness: Harness, _card: Card, work: Work, request: Request) -> Response:
-        """Ask the component; where it answers as it did before, the wrong value arrives."""
+        """Ask the component; where its answer has such a place, the wrong value arrives.
+
+        What stands there may be another way to say what the record has: a crossing aligned it.
+        """
         response = await work(request)
         output: Json = decoded(msgspec.Raw(snapshot(response.output)))
-        site, found = self._mutant.site, output
-        for part in site.path:
-            found = _at(found, part)
-        if found != site.value:
+        site, wrong = self._mutant.site, self._mutant.wrong
+        if standing(output, site) in ([], [wrong]):
             return response
         call = request.call
-        harness.ledger.injections.append(
-            Injection(run=self._run, fault=MUTATED, place=call.path, number=0, path=call.path, attempt=call.attempt)
-        )
-        return msgspec.structs.replace(response, output=put(output, site, self._mutant.wrong))
-
-
-def _at(value: Json, part: str | int) -> Json:
-    if isinstance(value, dict) and isinstance(part, str):
-        return value.get(part)
-    if isinstance(value, list) and isinstance(part, int) and part < len(value):
-        return value[part]
-    return None
+        harness.ledger.injections.append(Injection(run=self._run, number=0, path=call.path, attempt=call.attempt))
+        return msgspec.structs.replace(response, output=put(output, site, wrong))

@@ -2,43 +2,21 @@
 booleans of a card's output schema. Of a text without a domain nobody knows what would be wrong, so it has none."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 import orjson
 
+from stretto.chaos.domains import FieldDomains
 from stretto.plan.check import Check
-from stretto.spec.contract_model import DomainSpec
 from stretto.types.json import Json, Schema, ValuePath, render_path
-
-FieldDomains = Mapping[str, Sequence[str]]
-"""Path of a field in a step's output, without indices → the values of its domain, then those of the contract's others:
-they are what a component says that has mistaken whose words to use."""
 
 _DEEPEST: Final = 16
 """Of a schema that refers to itself."""
 
 _MOST_ITEMS: Final = 8
 """Of one list: the items of a list have one schema, so the next would tell the same."""
-
-
-class Domains:
-    """The semantic domains of a contract, by the step in whose output they hold."""
-
-    def __init__(self, semantics: Iterable[DomainSpec] = ()) -> None:
-        domains = tuple(semantics)
-        self._by_step: dict[str, dict[str, list[str]]] = {}
-        every = [each.value.value for domain in domains for each in domain.values]
-        for domain in domains:
-            values = list(dict.fromkeys([*(each.value.value for each in domain.values), *every]))
-            for at in domain.at:
-                step, _, field = at.value.removeprefix("steps.").partition(".")
-                self._by_step.setdefault(step, {})[field] = values
-
-    def at(self, step: str) -> FieldDomains:
-        """The domains in the output of a step, by its path without indices."""
-        return self._by_step.get(step) or self._by_step.get(step.rpartition("/")[2], {})
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -74,11 +52,24 @@ def put(output: Json, site: Site, other: Json) -> Json:
     return changed  # type: ignore[no-any-return]  # JSON, as it was given
 
 
+def standing(output: Json, site: Site) -> list[Json]:
+    """What an output has at a site, alone in a list; an empty one where it has no such place."""
+    found = output
+    for part in site.path:
+        match found, part:
+            case dict(), str() if part in found:
+                found = found[part]
+            case list(), int() if part < len(found):
+                found = found[part]
+            case _:
+                return []
+    return [found]
+
+
 def has_wrong_values(schema: Schema, domains: FieldDomains, field: str | None = None) -> bool:
     """Whether an output of that schema can hold a place where a wrong value could stand."""
     properties = schema.get("properties")
     tops = {path.partition(".")[0] for path in domains}
-    tops &= set(properties) if isinstance(properties, dict) else tops  # a domain may hold in the step's input
     if tops if field is None else field in tops:
         return True
     if field is not None:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from stretto.spec.durations import render
 from stretto.spec.source import Located, Source, Span
 from stretto.types.errors import Code
 from stretto.types.json import JsonObject
@@ -83,6 +84,34 @@ class FaultSpec(msgspec.Struct, frozen=True, kw_only=True):
         what = "component" if self.component is not None else "step"
         action = f" ({self.action.value})" if self.action is not None else ""
         return f"{what} {named.value if named is not None else ''}{action}"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What the plan says of it besides its place and rate, by key: ``{"delay": "250ms"}``."""
+        given: dict[str, When | Code | Located[str] | int | timedelta | None] = {
+            "when": self.when,
+            "delay": self.delay,
+            "code": self.code,
+            "retry_after": self.retry_after,
+            "field": self.field,
+            "after_calls": self.after_calls or None,
+            "for": self.lasts,
+            "ahead": self.ahead,
+            "behind": self.behind,
+        }
+        return {key: _text(value) for key, value in given.items() if value is not None}
+
+    @property
+    def words(self) -> str:
+        """What it is, so that two of one kind are told apart: ``error (code: unavailable)``."""
+        told = ", ".join(f"{key}: {value}" for key, value in self.parameters.items())
+        return f"{self.fault.value} ({told})" if told else self.fault.value
+
+
+def _text(value: When | Code | Located[str] | int | timedelta) -> str:
+    if isinstance(value, timedelta):
+        return render(value)
+    return value.value if isinstance(value, Located) else str(value)
 
 
 class ExpectSpec(msgspec.Struct, frozen=True, kw_only=True):

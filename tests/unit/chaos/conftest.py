@@ -19,7 +19,6 @@ from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.load import Loader
 from stretto.runtime.workflow import Workflow
 from stretto.spec.chaos import parse_chaos
-from stretto.spec.workflow import load_workflow
 from stretto.store.sqlite import Store
 
 WORKFLOW = """
@@ -119,12 +118,10 @@ def workflow_of(folder: Path, text: str, components: list[Any], store: Store) ->
 
 
 @pytest.fixture
-def experiment(tmp_path: Path, workflow: Workflow) -> Experimenting:
+def experiment(workflow: Workflow) -> Experimenting:
     def of(faults: str, *, expect: str = "", **options: Any) -> Experiment:
         text = f"stretto: 1\nseed: 5\nfaults: [{faults}]\n{expect}"
-        contract = load_workflow(tmp_path / "workflow.yaml").contract
-        settings = {"runs": 40, "contract": contract, **options}
-        return Experiment(workflow, parse_chaos(text), GIVEN, **settings)
+        return Experiment(workflow, parse_chaos(text), GIVEN, **{"runs": 40, **options})
 
     return of
 

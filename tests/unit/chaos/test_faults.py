@@ -27,7 +27,9 @@ LIMIT_S = 10.0
 class Seen:
     """A component that notes when it was asked, and what it could read of its deadline."""
 
-    def __init__(self, *, idempotent: bool = False) -> None:
+    def __init__(self, *, idempotent: bool = False, fails: bool = False) -> None:
+        self.fails = fails
+        """Whether it answers the first time with an error."""
         self.at: list[float] = []
         self.deadlines: list[float | None] = []
         self.again = 0
@@ -37,6 +39,8 @@ class Seen:
         self.at.append(asyncio.get_running_loop().time())
         self.deadlines.append(request.call.deadline)
         request.input["kept"] = True  # it may change what it is given
+        if self.fails and len(self.at) == 1:
+            raise ComponentError("not now", Code.ABORTED)
         return Response(output={"answer": len(self.at)})
 
 
@@ -147,6 +151,12 @@ def test_only_what_may_arrive_twice_does(effect: Effect, *, idempotent: bool, as
     seen = Seen(idempotent=idempotent)
     assert struck("fault: duplicate", seen, _effect=effect, order="W1")[1] == {"answer": 1}
     assert (len(seen.at), seen.again) == (asked, again)
+
+
+def test_a_duplicate_arrives_also_when_the_first_fails_and_the_caller_hears_the_first() -> None:
+    seen = Seen(fails=True)
+    _, error = struck("fault: duplicate", seen, _effect=Effect.READ)
+    assert (len(seen.at), error.rpc_code) == (2, Code.ABORTED)
 
 
 @pytest.mark.parametrize(("text", "deadline"), [("ahead: 3s", LIMIT_S - 3), ("behind: 3s", LIMIT_S + 3)])

@@ -131,3 +131,65 @@ def test_the_fallback_of_a_workflow_answers_and_can_be_struck(
         report = made(Experiment(workflow, chaos, [Given(input={})], runs=10))
     assert report.statuses == statuses
     assert report.answered == statuses.get("business_fallback", 0)
+
+
+INNER = """
+stretto: 1
+name: inner
+contract: {output: {n: bool}}
+steps: [{name: kept, component: kept}]
+output: {n: "steps.kept.n"}
+"""
+
+DEEP = """
+stretto: 1
+name: deep
+contract: {reward: {good: 1}}
+fallback: {component: spare}
+steps:
+  - {name: sub, workflow: inner.yaml}
+  - name: loop
+    repeat: {max_rounds: 2, steps: [{name: again, component: kept}]}
+  - name: each
+    for_each: "[1,2]"
+    as: item
+    steps: [{name: ask, component: asks, input_mapping: {item: {value: x}, recent: {value: null}}}]
+  - {name: doubtful, component: kept, resilience: {fallback: {component: spare}}, needs: [sub]}
+  - {name: good, component: good, needs: [doubtful]}
+output: {n: "steps.sub.n"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "paths"),
+    [
+        ("component: kept", {"sub/kept", "loop[1]/again", "loop[2]/again", "doubtful"}),
+        ("step: kept", {"sub/kept"}),
+        ("step: sub/kept", {"sub/kept"}),
+        ("step: again", {"loop[1]/again", "loop[2]/again"}),
+        ("component: asks", {"each[0]/ask", "each[1]/ask"}),
+        ("component: inner", {"each[0]/ask/inner#1", "each[1]/ask/inner#1"}),
+        ("component: good", {"good"}),
+    ],
+)
+def test_a_fault_strikes_wherever_a_call_is_made(place: str, paths: set[str], tmp_path: Path) -> None:
+    (tmp_path / "inner.yaml").write_text(INNER)
+    chaos = parse_chaos(f"stretto: 1\nmutants: 0\nfaults: [{{{place}, fault: latency, delay: 1ms, rate: 1}}]")
+    with Store(tmp_path / "runs.db") as store:
+        workflow = workflow_of(tmp_path, DEEP, [asks, inner, Kept, spare, good], store)
+        experiment = Experiment(workflow, chaos, [Given(input={})], runs=2)
+        report = made(experiment)
+    assert report.statuses == {"ok": 2}
+    assert {injection.path for injection in experiment.trial.harness.ledger.injections} == paths
+
+
+def test_the_fallback_of_a_step_is_struck_by_its_components_name(tmp_path: Path) -> None:
+    (tmp_path / "inner.yaml").write_text(INNER)
+    faults = "{step: doubtful, fault: reset, rate: 1}, {component: spare, fault: latency, delay: 1ms, rate: 1}"
+    with Store(tmp_path / "runs.db") as store:
+        workflow = workflow_of(tmp_path, DEEP, [asks, inner, Kept, spare, good], store)
+        chaos = parse_chaos(f"stretto: 1\nmutants: 0\nfaults: [{faults}]")
+        experiment = Experiment(workflow, chaos, [Given(input={})], runs=2)
+        report = made(experiment)
+    assert report.statuses == {"degraded": 2}
+    assert {each.path for each in experiment.trial.harness.ledger.injections} == {"doubtful", "doubtful/fallback"}

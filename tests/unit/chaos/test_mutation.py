@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import pytest
 from pydantic import Field
 
 import stretto
@@ -84,7 +85,71 @@ def test_the_measure_itself_is_not_mutated(experiment: Experimenting) -> None:
 
 def test_a_score_that_cannot_be_measured_does_not_meet_an_expectation(experiment: Experimenting, world: Any) -> None:
     world.lies = True
-    chaos = experiment(HARMLESS, runs=1, expect="mutants: 5\nexpect: {min_mutation_score: 0}", contract=None)
+    chaos = experiment(HARMLESS, runs=1, expect="mutants: 5\nexpect: {min_mutation_score: 0}")
     report = made(chaos)
     assert report.mutation is not None
     assert report.met, "an enum of the executor's schema is enough to try it with"
+
+
+MEANT = """
+stretto: 1
+name: meant
+contract:
+  input: {{query: string}}
+  output: {{intent: string}}
+  semantics:
+    intent:
+      values: [track, refund, cancel]
+      at: [planner.intent]
+      synonyms: {{refund: [money back], track: [trace]}}
+      {mode}
+    call: {{values: [money back, TRACE, other], at: [caller.call], mode: warn}}
+steps:
+  - name: planner
+    component: planner
+    input_mapping: {{query: "input.query"}}
+    {fallback}
+  - {{name: caller, component: caller, input_mapping: {{intent: "steps.planner.intent"}}}}
+output: {{intent: "steps.planner.intent"}}
+"""
+
+
+@stretto.component("planner", effects="pure")
+async def talker(query: str) -> dict[str, str]:
+    """Says it in a word of its own."""
+    return {"intent": "Money  Back" if "refund" in query else "Trace"}
+
+
+@stretto.component("caller", effects="pure")
+async def caller(intent: str) -> dict[str, str]:
+    """What is called for an intent."""
+    return {"call": "money back" if intent == "refund" else "TRACE"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "fallback", "by", "survive"),
+    [
+        # of the planner's: another value of the domain passes, `other` is refused, and a word for what was there is put
+        # back, while one for another value is taken for that
+        ("", "", {"aligned": 2, "contract": 2}, {"cancel", "track", "refund", "money back", "TRACE"}),
+        (
+            "",
+            "resilience: {fallback: {output: {intent: cancel}}}",
+            {"aligned": 2, "contract": 2},
+            {"cancel", "track", "refund", "money back", "TRACE"},
+        ),
+        ("mode: warn", "", {"aligned": 2}, {"cancel", "track", "refund", "money back", "TRACE", "other"}),
+    ],
+)
+def test_what_is_put_back_or_refused_is_caught_and_what_is_taken_for_another_is_not(
+    mode: str, fallback: str, by: dict[str, int], survive: set[str], tmp_path: Path
+) -> None:
+    text = MEANT.format(mode=mode, fallback=fallback)
+    with Store(tmp_path / "meant.db") as store:
+        meant = workflow_of(tmp_path, text, [talker, caller], store)
+        report = made(Experiment(meant, parse_chaos(f"stretto: 1\nfaults: [{HARMLESS}]"), GIVEN, runs=1))
+    found = report.mutation
+    assert found is not None
+    assert found.good_runs == 2
+    planner_only = {each.wrong for each in found.survivors if each.step == "planner"}
+    assert (planner_only, found.by) == (survive, by)

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from stretto.chaos.wrong_values import Domains, has_wrong_values, put, sites
+from stretto.chaos.wrong_values import Site, has_wrong_values, put, sites, standing
 from stretto.plan.check import Check
-from stretto.spec.contract import parse_contract
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -77,22 +76,35 @@ def test_where_wrong_values_are_found() -> None:
     assert [site.field for site in sites(output, SCHEMA, {}, "tags")] == ["tags[0].name"]
 
 
+DOMAIN: Any = {"plan.intent": ["track", "cancel", "refund"]}
+
+
 def test_a_domain_of_the_contract_goes_before_the_schema() -> None:
-    contract = parse_contract("semantics: {intent: {values: [track, cancel, refund], at: [planner.plan.intent]}}")
-    domains = Domains(contract.semantics)
-    output: Any = {"plan": {"intent": "track"}}
-    (site,) = sites(output, {"type": "object"}, domains.at("talk/planner"))
+    (site,) = sites({"plan": {"intent": "track"}}, {"type": "object"}, DOMAIN)
     assert (site.field, site.others) == ("plan.intent", ("cancel", "refund"))
-    assert sites(output, {"type": "object"}, domains.at("executor")) == []
 
 
-def test_a_value_may_be_of_the_wrong_domain_where_the_schema_lets_it() -> None:
-    text = "semantics: {here: {values: [a, b], at: [one.x]}, there: {values: [b, c], at: [two.y]}}"
-    domains = Domains(parse_contract(text).semantics)
-    (site,) = sites({"x": "a"}, {"type": "object"}, domains.at("one"))
-    assert site.others == ("b", "c")
-    (site,) = sites({"x": "a"}, {"properties": {"x": {"enum": ["a", "b"]}}}, domains.at("one"))
+def test_a_value_of_a_domain_fits_the_schema_too() -> None:
+    schema: Any = {"properties": {"x": {"enum": ["a", "b"]}}}
+    (site,) = sites({"x": "a"}, schema, {"x": ["a", "b", "c"]})
     assert site.others == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("output", "found"),
+    [
+        ({"a": [{"b": 1}]}, [1]),
+        ({"a": [{"b": None}]}, [None]),
+        ({"a": [{}]}, []),
+        ({"a": []}, []),
+        ({"a": {"0": 1}}, []),
+        ({"a": "text"}, []),
+        ("text", []),
+        (None, []),
+    ],
+)
+def test_what_stands_at_a_site_of_another_output(output: Any, found: list[Any]) -> None:
+    assert standing(output, Site(("a", 0, "b"), 1, (2,))) == found
 
 
 @pytest.mark.parametrize(
@@ -112,8 +124,8 @@ def test_whether_there_is_anything_to_draw_is_known_before(schema: dict[str, Any
     assert has_wrong_values(schema, {}, "b") is False
 
 
-def test_a_domain_of_a_steps_input_is_none_of_its_answer() -> None:
+def test_a_domain_bounds_what_its_schema_leaves_free() -> None:
     schema: dict[str, Any] = {"properties": {"reply": {"type": "string"}}}
-    assert not has_wrong_values(schema, {"intent": ["a", "b"]})
+    assert not has_wrong_values(schema, {})
     assert has_wrong_values(schema, {"reply.text": ["a", "b"]})
     assert has_wrong_values({"type": "object"}, {"intent": ["a", "b"]}, "intent")

@@ -31,7 +31,7 @@ def test_the_report_says_what_became_of_the_runs(cli: Cli, folder: Path) -> None
     assert told.code == 0, told.err
     for shown in ("trip: 30 runs under faults, seed 3", "answered in time", "parked", "amplification", "lost runs"):
         assert shown in told.out
-    assert "reset   component book" in told.out
+    assert "reset (when: before)  component book" in told.out
     assert "stretto runs show" in told.out
     assert "max_duplicated_effects  ≤ 0  0: met" in told.out
     assert not (folder / ".stretto").exists(), "runs of chaos do not belong among those of serving"

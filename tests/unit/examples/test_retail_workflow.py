@@ -1,7 +1,7 @@
 """The retail workflow as a newcomer meets it: loaded from its file, on the real server."""
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from scoring import reference_of
@@ -24,6 +24,30 @@ def test_the_workflow_loads_and_its_planner_knows_every_action(workflow: stretto
     planner = cast("stretto.SoftmaxPolicy", workflow.component("planner"))
     assert planner.options.alternatives == ACTIONS
     workflow.close()
+
+
+@pytest.mark.parametrize(
+    ("action", "why"), [("get_user_details", "the customer is not known yet"), ("fly", "there is no action 'fly'")]
+)
+async def test_an_action_that_cannot_be_carried_out_is_an_error_that_says_why(
+    action: str, why: str, workflow: stretto.Workflow
+) -> None:
+    with pytest.raises(stretto.ComponentError, match=f"'{action}' cannot be carried out: {why}") as caught:
+        await workflow.component("executor")(request_for(action=action, words="Hello.", facts=None))
+    assert caught.value.rpc_code is stretto.Code.FAILED_PRECONDITION
+    await workflow.aclose()
+
+
+async def test_what_could_not_be_carried_out_is_remembered_as_failed(workflow: stretto.Workflow) -> None:
+    """So it is with what stands in for the executor: no tool is called, and the planner goes on from there."""
+    given: dict[str, Any] = {"facts": None, "action": "get_user_details", "arguments": {}, "answer": None}
+    facts = cast("Any", await workflow.component("memory")(request_for(**given))).output["facts"]
+    assert facts["failed"] == [{"tool": "get_user_details", "arguments": {}}]
+    assert facts["last"] == {"tool": "get_user_details", "ok": False}
+    ended = cast("Any", await workflow.component("memory")(request_for(**{**given, "action": "end"}))).output["facts"]
+    assert ended["ended"]
+    assert not ended["failed"]
+    await workflow.aclose()
 
 
 WRITE = {"name": "cancel_pending_order", "arguments": {"order_id": "#W6247578", "reason": "no longer needed"}}

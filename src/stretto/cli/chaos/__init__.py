@@ -22,7 +22,6 @@ from stretto.cli.terminal import note, notes, print_json, results, show, stdout_
 from stretto.cli.values import read_object, read_pairs
 from stretto.runtime.load import load
 from stretto.spec.chaos import load_chaos
-from stretto.spec.workflow import load_workflow
 from stretto.store.sqlite import Store
 
 app = typer.Typer(add_completion=False)
@@ -89,7 +88,6 @@ def chaos(  # one parameter a flag
                 spec,
                 asked,
                 runs=runs,
-                contract=load_workflow(file).contract,
                 seed=seed,
                 only=only,
                 concurrency=concurrency,

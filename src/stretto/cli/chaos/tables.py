@@ -85,7 +85,7 @@ def _faults(report: ChaosReport) -> list[Row]:
         struck = f"{count_text(row.injected, 'call')} in {count_text(row.runs, 'run')}"
         never = "never struck: a call was not made, or another fault came first"
         rows.append(
-            (Text(row.fault), [Text(row.at), one_piece(struck) if row.injected else Text(""), Text(ends or never)])
+            (Text(row.what), [Text(row.at), one_piece(struck) if row.injected else Text(""), Text(ends or never)])
         )
     return rows
 
@@ -117,7 +117,7 @@ def _broken(broke: Sequence[Broke], file: Path, store: Path) -> Iterator[Rendera
     yield Text(f"\n{count_text(len(broke), 'run')} broke", "bold")
     shown = sorted(groups.items(), key=lambda group: -len(group[1]))
     for (status, reason, error), alike in shown[:MOST_BROKEN]:
-        one = min(alike, key=lambda each: len(each.struck_by))
+        one = _plainest(alike)
         why = f" ({reason})" if reason and reason != status else ""
         head = Text.assemble(f"{len(alike)} ", (status, STATUS_STYLES.get(status, "red")), f"{why}: {error}")
         yield Padding(head, (0, 0, 0, 2))
@@ -126,8 +126,14 @@ def _broken(broke: Sequence[Broke], file: Path, store: Path) -> Iterator[Rendera
         yield Padding(Text(show, "bold", no_wrap=True, overflow="ignore"), (0, 0, 0, 4))
     if len(shown) > MOST_BROKEN:
         yield Padding(Text(f"and {len(shown) - MOST_BROKEN} more ways; --json tells all"), (0, 0, 0, 2))
-    again = f"one of them alone: stretto chaos {shlex.quote(str(file))} ... --only {broke[0].index}"
+    first = _plainest(shown[0][1]).index
+    again = f"one of them alone: stretto chaos {shlex.quote(str(file))} ... --only {first}"
     yield Padding(Text(again, "dim"), (0, 0, 0, 2))
+
+
+def _plainest(alike: Sequence[Broke]) -> Broke:
+    """The run that the fewest faults struck."""
+    return min(alike, key=lambda each: len(each.struck_by))
 
 
 def _first_line(error: str) -> str:
