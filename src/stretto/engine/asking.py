@@ -57,7 +57,7 @@ async def _begun_in_session(state: RunState, op: CallOp, lane: Lane, request: Re
 def _timed_out(op: CallOp, lane: Lane, deadline: float | None) -> ComponentError:
     budget = lane.budget.work_deadline
     if budget is not None and deadline is not None and deadline >= budget:
-        whose = "before the time of the run, or of the call around it, was spent"
+        whose = "in the time that was left to it"
     elif op.timeout_s is not None:
         whose = f"within {op.timeout_s:g} s, the time-out of the step"
     else:

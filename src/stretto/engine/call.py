@@ -114,8 +114,8 @@ class StepCall(Called):
             return None if timeout is None else began + timeout
         if began >= within:
             raise BudgetError(
-                f"the time of the run, or of the call around it, was spent before step '{self.path}' could call "
-                f"'{self.name}'"
+                f"no time was left for step '{self.path}' to call '{self.name}': the run's is spent, or that of the "
+                "call around it"
             )
         return within if timeout is None or within - began <= timeout else began + timeout
 
