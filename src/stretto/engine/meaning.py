@@ -72,16 +72,20 @@ class Crossed:
                 return value
             self._note(crossing, value, known, Aligned(value=known, by=AlignedBy.EXACT))
             return known
-        aligned = _NOTHING_SAID if value in crossing.untranslated else crossing.domain.align(value)
+        if value in crossing.untranslated:
+            return self._unmeant(crossing, value, _NOTHING_SAID, is_untranslated=True)
+        aligned = crossing.domain.align(value)
         if aligned.by is AlignedBy.ABSTAINED:
             return self._unmeant(crossing, value, aligned)
         self._note(crossing, value, aligned.value, aligned)
         return aligned.value
 
-    def _unmeant(self, crossing: Crossing, value: Json, guess: Aligned) -> Json:
+    def _unmeant(self, crossing: Crossing, value: Json, guess: Aligned, *, is_untranslated: bool = False) -> Json:
         """What passes in place of a value that means nothing: itself, or null where that is refused."""
         domain = crossing.domain
-        self._note(crossing, value, None, guess)
+        note = self._note(crossing, value, None, guess)
+        if is_untranslated:
+            note["untranslated"] = True
         if domain.mode is MeaningMode.QUARANTINE:
             self.is_quarantined = True
         if domain.is_closed:
@@ -96,7 +100,7 @@ class Crossed:
             )
         return value
 
-    def _note(self, crossing: Crossing, value: Json, to: str | None, aligned: Aligned) -> None:
+    def _note(self, crossing: Crossing, value: Json, to: str | None, aligned: Aligned) -> JsonObject:
         text = value if isinstance(value, str) else _written(value)
         note: JsonObject = {
             "at": crossing.at,
@@ -109,6 +113,7 @@ class Crossed:
         if to is None and aligned.value:
             note["guess"] = aligned.value
         self.alignments.append(note)
+        return note
 
 
 def crossed(value: JsonObject, crossings: tuple[Crossing, ...]) -> Crossed | None:

@@ -47,7 +47,7 @@ def test_what_the_aligner_knows_ends_at_its_value_and_what_it_does_not_in_the_fa
 def test_report_tells_shares_and_what_nothing_understood(cli: Cli, ran: list[str]) -> None:
     (domain,) = cli("semantics", "report", "--json").document["domains"]
     assert domain["by"] == {"learned": 1, "abstained": 1}
-    assert domain["abstained"] == [{"text": "唔該", "count": 1}]
+    assert domain["abstained"] == [{"text": "唔該", "count": 1, "untranslated": False}]
     told = cli("semantics", "report")
     assert "50.0%" in told.out
     assert "唔該" in told.out
@@ -147,3 +147,43 @@ def test_testing_needs_texts_and_an_aligner_of_the_domain(cli: Cli, orders: Path
     assert "--samples FILE" in cli("semantics", "test").err
     told = cli("semantics", "test", "--samples", "said.csv", "--aligner", "said.csv")
     assert (told.code, "not a whole safetensors file" in told.err) == (1, True)
+
+
+def test_what_another_domain_does_not_translate_is_told_as_a_gap_of_the_contract(cli: Cli, orders: Path) -> None:
+    text = (orders / "workflow.yaml").read_text()
+    (orders / "workflow.yaml").write_text(
+        text.replace(
+            "at: [planner.intent]",
+            "at: [planner.intent]\n"
+            "    api: { values: [FIND], at: [output.intent], from: { intent: { refund: FIND } } }",
+        )
+    )
+    assert cli("run", "--input", '{"words": "track"}', "--json").document["run"]["status"] == "failed"
+    flags = ["--domain", "api"]
+    assert cli("semantics", "label", *flags, "--json").document["unclear"] == []
+    told = cli("semantics", "label", *flags, "--run", "last", "--value", "FIND")
+    assert (told.code, "say what it means there under `from` of 'api'" in told.err) == (2, True)
+    assert "1 times track, a value that this domain does not translate" in cli("semantics", "report").out
+
+
+def test_a_label_against_a_rule_is_told_to_change_nothing(cli: Cli, orders: Path) -> None:
+    text = (orders / "workflow.yaml").read_text()
+    rule = "at: [planner.intent]\n      rules: [{ match: money, value: refund }]"
+    (orders / "workflow.yaml").write_text(text.replace("at: [planner.intent]", rule))
+    assert cli("run", "--input", '{"words": "no money for you"}').code == 0
+    assert "a rule of the contract" not in cli("semantics", "label", "--run", "last", "--value", "refund").err
+    told = cli("semantics", "label", "--run", "last", "--value", "cancel")
+    assert "a rule of the contract says that it means refund" in told.err
+
+
+def test_figures_of_what_was_taught_are_told_to_be_that(cli: Cli, ran: list[str]) -> None:
+    told = cli("semantics", "test", "--samples", "said.csv")
+    assert "13 texts of these the aligner was taught" in told.err
+
+
+def test_only_what_is_new_is_learnt(cli: Cli, ran: list[str]) -> None:
+    assert cli("semantics", "label", "--run", "last", "--value", "cancel").code == 0
+    next_one = cli("semantics", "train", "--from", "intent-1.aligner", "--json").document
+    assert next_one["lineage"]["samples"] == 14
+    again = cli("semantics", "train", "--from", next_one["aligner"])
+    assert (again.code, "nothing new to learn of the domain 'intent'" in again.err) == (1, True)

@@ -38,6 +38,8 @@ def unclear(store: Store, workflow: str, domain: str, below: float) -> list[Alig
     done = {sample.text for sample in corrections(_labels(store, workflow), domain)}
     found: dict[str, Alignment] = {}
     for each in recorded(store, domain, {"workflow": workflow}):
+        if each.untranslated:
+            continue
         unsure = each.by is AlignedBy.ABSTAINED or (each.by is AlignedBy.LEARNED and each.confidence < below)
         if unsure and each.text not in done:
             found.setdefault(each.text, each)
@@ -51,13 +53,20 @@ def find_alignment(store: Store, run_id: str, domain: str, at: str | None) -> Al
         for each in alignments_of(store.get(run_id))
         if each.domain == domain and at in (None, each.at, each.path)
     }
-    if len(found) == 1:
-        return next(iter(found.values()))
+    taught = {key: each for key, each in found.items() if not each.untranslated}
+    if len(taught) == 1:
+        return next(iter(taught.values()))
     where = "" if at is None else f" at '{at}'"
+    if found and not taught:
+        ((place, text), *_) = found
+        raise UsageError(
+            f"{text!r:.40} at {place} is a value of another domain that '{domain}' does not translate, so there is "
+            f"nothing to learn: say what it means there under `from` of '{domain}'"
+        )
     if not found:
         raise UsageError(
             f"run {run_id} aligned nothing to the domain '{domain}'{where}; its texts were values already, or it has "
             "no such place. `stretto semantics label` without --run lists what there is"
         )
-    places = ", ".join(f"{text!r:.40} at {place}" for place, text in found)
-    raise UsageError(f"run {run_id} aligned {len(found)} texts to the domain '{domain}'{where}: {places}; name --at")
+    places = ", ".join(f"{text!r:.40} at {place}" for place, text in taught)
+    raise UsageError(f"run {run_id} aligned {len(taught)} texts to the domain '{domain}'{where}: {places}; name --at")

@@ -30,6 +30,7 @@ from stretto.spec.workflow import load_workflow
 from stretto.store.sqlite import Store
 from stretto.types.errors import UsageError
 from stretto.types.ids import StepPath
+from stretto.types.meaning import AlignedBy
 
 app = typer.Typer(add_completion=False)
 
@@ -37,6 +38,8 @@ UNSURE_BELOW: Final = 0.9
 """Confidence below which an answer is shown too: where answers at the default threshold begin to be wrong."""
 
 _NONE: Final = "none"
+
+_DECLARED: Final = frozenset({AlignedBy.SYNONYM, AlignedBy.RULE})
 
 
 @app.command(cls=VerbCommand)
@@ -83,8 +86,10 @@ def label(
     if run is not None:
         with opened(store) as kept:
             found = find_alignment(kept, find_run(kept, run).id, labels.domain, at)
-            labels.keep(kept, found, labels.meant(found.text, value))
-        return _told(labels.typed(), [Sample(text=found.text, value=labels.meant(found.text, value).value)], as_json)
+            sample = labels.meant(found.text, value)
+            labels.keep(kept, found, sample)
+        _note_declared(found, sample, labels)
+        return _told(labels.typed(), [sample], as_json)
     if text is not None:
         sample = labels.meant(text, value)
         path = to or file.parent / f"{labels.domain}.labels.jsonl"
@@ -163,6 +168,15 @@ class _Labels:
         if answer.isdecimal() and int(answer) <= len(self.values):
             return _NONE if int(answer) == 0 else self.values[int(answer) - 1]
         return answer
+
+
+def _note_declared(found: Alignment, sample: Sample, labels: _Labels) -> None:
+    """Say where no training will change the answer."""
+    if found.by in _DECLARED and found.to != sample.value:
+        note(
+            f"a {found.by.value} of the contract says that it means {found.to}, and is asked before what was learnt: "
+            f"change it in the domain '{labels.domain}'"
+        )
 
 
 def _told(typed: str, samples: Sequence[Sample], as_json: bool) -> int:

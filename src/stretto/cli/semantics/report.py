@@ -69,4 +69,5 @@ def _show(domains: Sequence[DomainSummary]) -> None:
         if each.abstained:
             show("  abstained from:")
         for text in each.abstained:
-            show(f"  {text.count:>6,} times {escaped(text.text)}")
+            why = ", a value that this domain does not translate" if text.untranslated else ""
+            show(f"  {text.count:>6,} times {escaped(text.text)}{why}")

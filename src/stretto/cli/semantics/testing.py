@@ -1,6 +1,7 @@
 """`stretto semantics test`: labelled texts through a domain as its contract declares it, every stage of it."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -17,7 +18,7 @@ from stretto.cli.semantics.labelled import SamplesFiles, read_labelled
 from stretto.cli.terminal import note, print_json, results, show
 from stretto.cli.words import count_text, escaped
 from stretto.learn.semantics.judged import Judged, Verdict, judge
-from stretto.learn.semantics.samples import check_values
+from stretto.learn.semantics.samples import Sample, check_values
 from stretto.plan.meaning.domain import Domain, compile_domain
 from stretto.spec.contract_model import ContractSpec, DomainSpec
 from stretto.types.errors import UsageError
@@ -69,15 +70,22 @@ def try_texts(
     spec = named_domain(contract, domain)
     told = [sample for path in samples for sample in read_labelled(path)]
     check_values(told, values_of(spec), spec.name.value)
-    judged = judge(compiled(contract, spec, aligner), told)
+    tried = compiled(contract, spec, aligner)
+    judged = judge(tried, told)
+    taught = _taught(tried, told)
     missed = _missed(judged, min_accuracy, min_coverage, max_error)
     if as_json:
         figures = msgspec.to_builtins(judged)
-        print_json({"domain": spec.name.value, "ok": not missed, "missed": [*missed], **figures})
+        print_json({"domain": spec.name.value, "ok": not missed, "missed": [*missed], "taught": taught, **figures})
     else:
         _show(judged)
         for line in missed:
             note(Text(line, "bold red"))
+    if taught:
+        note(
+            f"{count_text(taught, 'text')} of these the aligner was taught, and answers as it was told; how it does on "
+            "what people say only others tell"
+        )
     return Exit.FAILED if missed else Exit.OK
 
 
@@ -90,6 +98,17 @@ def compiled(contract: ContractSpec, spec: DomainSpec, aligner: Path | None) -> 
 
     loaded = load_aligner(path, domain=spec.name.value, values=values_of(spec))
     return compile_domain(spec, contract.semantics_mode, loaded)
+
+
+def _taught(domain: Domain, samples: Sequence[Sample]) -> int:
+    """How many of the texts its aligner knows by their labels."""
+    if domain.aligner is None:
+        return 0
+    from stretto.components.aligner.component import LearnedAligner
+
+    assert isinstance(domain.aligner, LearnedAligner)
+    labels = domain.aligner.model.labels
+    return sum(labels.of(sample.text) is not None for sample in samples)
 
 
 def _missed(

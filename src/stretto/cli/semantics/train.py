@@ -138,10 +138,11 @@ class _Training:
     def further(self, parent: Path, samples: Sequence[Sample]) -> tuple["AlignerModel", Measured, Measured, str]:
         """The next aligner; how the parent, and what was trained without the texts held out, do on these."""
         from stretto.components.aligner.file import check_domain, read_aligner  # numpy, only to train
-        from stretto.learn.semantics.train import NEXT_TRAINING_PASSES, measure, train_next
+        from stretto.learn.semantics.train import NEXT_TRAINING_PASSES, measure, new_to, train_next
 
         old = read_aligner(parent)
         check_domain(parent, old.meta, self._domain, self._values)
+        samples = new_to(old, samples)
         held_out = samples[::HELD_OUT_EVERY] if len(samples) >= 2 * HELD_OUT_EVERY else []
         learnt = [sample for sample in samples if sample not in held_out]
         with _Bar((2 if held_out else 1) * NEXT_TRAINING_PASSES) as on_pass:

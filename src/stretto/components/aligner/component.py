@@ -31,14 +31,18 @@ class LearnedAligner:
     def align(self, text: str) -> Aligned | None:
         """The value that is meant, by `learned`; below the threshold the best guess, by `abstained`.
 
-        None for a text with no n-gram that was learnt from: such a text looks like no value more than another.
+        A text that was labelled means what its label says. None where that is no value, and for a text with no n-gram
+        that was learnt from: such a text looks like no value more than another.
         """
+        values, said = self.model.meta.values, self.model.labels.of(text)
+        if said is not None:
+            return Aligned(value=values[said], by=AlignedBy.LEARNED) if said < len(values) else None
         rows, _ = self.model.vocabulary.vector(text)
         if not len(rows):
             return None
         (best,), (sure,) = self.model.guesses([text])
         by = AlignedBy.LEARNED if sure >= self._threshold else AlignedBy.ABSTAINED
-        return Aligned(value=self.model.meta.values[best], by=by, confidence=float(sure))
+        return Aligned(value=values[best], by=by, confidence=float(sure))
 
     async def __call__(self, request: Request) -> Response:
         """Align the input's `text`; `value` is null where it abstains. Raises ComponentError where that is no text."""

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from stretto.components.aligner.labels import Labels
 from stretto.components.aligner.meta import ENCODING, FORMAT, AlignerMeta, check_range, values_digest
 from stretto.components.aligner.model import AlignerModel
 from stretto.components.tensor_file import read_tensors
@@ -24,7 +25,8 @@ def read_aligner(path: Path) -> AlignerModel:
     tensors, header = read_tensors(path)
     meta = _meta(path, header)
     _check_arrays(path, tensors, meta)
-    return AlignerModel(meta, tensors["hashes"], tensors["idf"], tensors["weights"], tensors["intercepts"])
+    labels = Labels(tensors["labelled"], tensors["labels"])
+    return AlignerModel(meta, tensors["hashes"], tensors["idf"], tensors["weights"], tensors["intercepts"], labels)
 
 
 def check_domain(path: Path, meta: AlignerMeta, domain: str, values: Sequence[str]) -> None:
@@ -62,12 +64,14 @@ def _meta(path: Path, header: bytes) -> AlignerMeta:
 
 def _check_arrays(path: Path, tensors: dict[str, npt.NDArray[Any]], meta: AlignerMeta) -> None:
     hashes = tensors.get("hashes", np.zeros(0))
-    n, c = len(hashes), len(meta.classes)
+    n, c, labelled = len(hashes), len(meta.classes), len(tensors.get("labelled", np.zeros(0)))
     expected: dict[str, tuple[str, tuple[int, ...]]] = {
         "hashes": ("uint32", (n,)),
         "idf": ("float32", (n,)),
         "weights": ("float32", (n, c)),
         "intercepts": ("float32", (c,)),
+        "labelled": ("uint64", (labelled,)),
+        "labels": ("int32", (labelled,)),
     }
     found = {name: (str(array.dtype), array.shape) for name, array in tensors.items()}
     if found != expected:
@@ -75,6 +79,9 @@ def _check_arrays(path: Path, tensors: dict[str, npt.NDArray[Any]], meta: Aligne
     finite = all(np.isfinite(tensors[name]).all() for name in ("idf", "weights", "intercepts"))
     if not finite or not np.all(np.diff(hashes.astype(np.int64)) > 0):
         raise StoreError(f"aligner {path} holds n-grams out of order, or weights that are not finite. {_AGAIN}")
+    texts, labels = tensors["labelled"], tensors["labels"]
+    if not np.all(texts[1:] > texts[:-1]) or not np.all((labels >= 0) & (labels < c)):
+        raise StoreError(f"aligner {path} holds labels out of order, or of values that it does not know. {_AGAIN}")
 
 
 def _shapes(arrays: dict[str, tuple[str, tuple[int, ...]]]) -> str:

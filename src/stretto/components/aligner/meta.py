@@ -29,7 +29,7 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     parent: str = ""
     """Digest of the aligner that this one was trained on from; empty for a first training."""
     samples: int = 0
-    """Labelled texts learnt from, the parents' included."""
+    """Labelled texts that it knows, the parents' included."""
     source: tuple[str, ...] = ()
     """Where the samples of this training came from: files' names, and ``corrections``."""
     trained_at: str = ""

@@ -32,6 +32,8 @@ class Alignment(msgspec.Struct, frozen=True, kw_only=True):
     by: AlignedBy
     confidence: float
     guess: str = ""
+    untranslated: bool = False
+    """It is a value of another domain that this one does not translate: a gap in the contract, and nothing to learn."""
 
 
 class _Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +44,7 @@ class _Note(msgspec.Struct, frozen=True, kw_only=True):
     by: AlignedBy
     confidence: float
     guess: str = ""
+    untranslated: bool = False
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,4 +104,5 @@ def _noted(run: Run, path: str, evidence: dict[str, Json]) -> Iterator[Alignment
             by=found.by,
             confidence=found.confidence,
             guess=found.guess,
+            untranslated=found.untranslated,
         )

@@ -8,6 +8,7 @@ from stretto.components.aligner.grams import Grams, counted
 from stretto.components.aligner.meta import NONE_OF_THEM
 from stretto.spec.suggest import nearest
 from stretto.types.errors import LearningError, UsageError
+from stretto.types.meaning import folded
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,16 +19,21 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """Empty for a text that means none of the values."""
 
 
-def settled(samples: Iterable[Sample], grams: Grams) -> list[Sample]:
-    """Each text once, with what was said of it last: a correction comes after what it corrects.
-
-    A text without a letter or digit teaches nothing, and is left out.
-    """
+def settled(samples: Iterable[Sample]) -> list[Sample]:
+    """Each text once, with what was said of it last: a correction comes after what it corrects. A blank one is left
+    out, which is never asked about."""
     said: dict[str, Sample] = {}
     for sample in samples:
-        said.pop(sample.text, None)
-        said[sample.text] = sample
-    return [sample for sample in said.values() if counted(grams, sample.text)]
+        form = folded(sample.text)
+        said.pop(form, None)
+        said[form] = sample
+    said.pop("", None)
+    return list(said.values())
+
+
+def telling(samples: Iterable[Sample], grams: Grams) -> list[Sample]:
+    """Those that teach something of other texts: without a letter or digit a text is known again, and no more."""
+    return [sample for sample in samples if counted(grams, sample.text)]
 
 
 def check_values(samples: Iterable[Sample], values: Collection[str], domain: str) -> None:

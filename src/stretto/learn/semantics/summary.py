@@ -32,6 +32,8 @@ class Abstained(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     count: int
+    untranslated: bool = False
+    """It is a value of another domain: the contract lacks a translation."""
 
 
 class DomainSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,14 +60,14 @@ def summarise(alignments: Iterable[Alignment]) -> list[DomainSummary]:
 
 def _summary(domain: str, found: Sequence[Alignment]) -> DomainSummary:
     counts = Counter(each.by for each in found)
-    abstained = Counter(each.text for each in found if each.by is AlignedBy.ABSTAINED)
+    abstained = Counter((each.text, each.untranslated) for each in found if each.by is AlignedBy.ABSTAINED)
     most = sorted(abstained.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_ABSTAINED]
     return DomainSummary(
         domain=domain,
         texts=len(found),
         by={stage.value: counts[stage] for stage in AlignedBy if counts[stage]},
-        drift=_drift([each for each in found if each.by in _ASKED]),
-        abstained=tuple(Abstained(text=text, count=count) for text, count in most),
+        drift=_drift([each for each in found if each.by in _ASKED and not each.untranslated]),
+        abstained=tuple(Abstained(text=text, count=count, untranslated=is_value) for (text, is_value), count in most),
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from stretto.components.aligner.confidence import Ints, confidence
 from stretto.components.aligner.grams import Grams, counted
+from stretto.components.aligner.labels import Labels
 from stretto.components.aligner.meta import NONE_OF_THEM, AlignerMeta, Lineage, Measured, values_digest
 from stretto.components.aligner.model import AlignerModel, Floats32, Vocabulary
 from stretto.learn.semantics.fit import (
@@ -21,7 +22,7 @@ from stretto.learn.semantics.fit import (
     vocabulary_of,
 )
 from stretto.learn.semantics.folds import FOLDS, held_out
-from stretto.learn.semantics.samples import Sample, check_enough, check_values, settled
+from stretto.learn.semantics.samples import Sample, check_enough, check_values, settled, telling
 from stretto.learn.semantics.threshold import MOST_WRONG, Bools, calibrate, choose_threshold
 from stretto.types.errors import LearningError
 
@@ -49,8 +50,10 @@ def train_first(
     Raises UsageError for a label that is no value of the domain, LearningError when there is nothing to tell apart.
     """
     ordered, grams = tuple(sorted(values)), Grams()
-    samples = settled(samples, grams)
+    samples = settled(samples)
     check_values(samples, values, domain)
+    labels = Labels.of_texts(_columns(samples, ordered))
+    samples = telling(samples, grams)
     check_enough(samples, values, domain)
     counts = [counted(grams, sample.text) for sample in samples]
     labels_B = _labels(samples, ordered)
@@ -70,10 +73,10 @@ def train_first(
         unseen_idf=vocabulary.unseen_idf,
         steps=weights.steps,
         grams=grams,
-        lineage=Lineage(samples=len(samples), source=tuple(source), trained_at=trained_at),
+        lineage=Lineage(samples=len(labels.texts_L), source=tuple(source), trained_at=trained_at),
         measured=_measured(labels_B, len(ordered), right_B, sure_B >= threshold),
     )
-    return _model(meta, vocabulary, weights)
+    return _model(meta, vocabulary, weights, labels)
 
 
 def train_next(
@@ -84,28 +87,48 @@ def train_next(
     source: Sequence[str] = (),
     on_pass: Callable[[], None] = _silent,
 ) -> AlignerModel:
-    """The parent moved by further samples; its calibration and threshold stay, and what was measured of it does not.
+    """The parent moved by what is new to it; its calibration and threshold stay, and what was measured of it does not.
 
-    Raises UsageError for a label that is no value of the domain, LearningError when there is no sample.
+    Raises UsageError for a label that is no value of the domain, LearningError when nothing is new.
     """
     meta = parent.meta
-    samples = settled(samples, meta.grams)
-    check_values(samples, meta.values, meta.domain)
+    samples = new_to(parent, samples)
     if not samples:
-        raise LearningError(f"there is nothing new to learn of the domain '{meta.domain}': no labelled text")
-    counts = [counted(meta.grams, sample.text) for sample in samples]
-    vocabulary = grown(parent.vocabulary, counts)
-    start = Weights(weights_NC=_spread(parent, vocabulary), intercepts_C=parent.intercepts_C, steps=meta.steps)
-    weights = corrected_weights(vocabulary, start, counts, _labels(samples, meta.values), on_pass)
+        raise LearningError(
+            f"there is nothing new to learn of the domain '{meta.domain}': no labelled text that "
+            f"{meta.domain}-aligner {meta.lineage.version} was not taught already"
+        )
+    labels = parent.labels.with_texts(_columns(samples, meta.values))
+    vocabulary, weights = _moved(parent, telling(samples, meta.grams), on_pass)
     lineage = Lineage(
         version=meta.lineage.version + 1,
         parent=parent.digest,
-        samples=meta.lineage.samples + len(samples),
+        samples=len(labels.texts_L),
         source=tuple(source),
         trained_at=trained_at,
     )
     changed = msgspec.structs.replace(meta, steps=weights.steps, lineage=lineage, measured=Measured())
-    return _model(changed, vocabulary, weights)
+    return _model(changed, vocabulary, weights, labels)
+
+
+def new_to(aligner: AlignerModel, samples: Sequence[Sample]) -> list[Sample]:
+    """The samples that it was not taught, or taught otherwise; raises UsageError for a label that is no value."""
+    samples, meta = settled(samples), aligner.meta
+    check_values(samples, meta.values, meta.domain)
+    columns = _columns(samples, meta.values)
+    return [sample for sample in samples if aligner.labels.of(sample.text) != columns[sample.text]]
+
+
+def _moved(parent: AlignerModel, samples: Sequence[Sample], on_pass: Callable[[], None]) -> tuple[Vocabulary, Weights]:
+    """The parent's weights moved by samples; as they are where there is none."""
+    meta = parent.meta
+    start = Weights(weights_NC=parent.weights_NC, intercepts_C=parent.intercepts_C, steps=meta.steps)
+    if not samples:
+        return parent.vocabulary, start
+    counts = [counted(meta.grams, sample.text) for sample in samples]
+    vocabulary = grown(parent.vocabulary, counts)
+    start = msgspec.structs.replace(start, weights_NC=_spread(parent, vocabulary))
+    return vocabulary, corrected_weights(vocabulary, start, counts, _labels(samples, meta.values), on_pass)
 
 
 def measure(model: AlignerModel, samples: Sequence[Sample]) -> Measured:
@@ -137,6 +160,11 @@ def _labels(samples: Sequence[Sample], values: Sequence[str]) -> Ints:
     return np.array([columns[sample.value] for sample in samples], np.int64)
 
 
+def _columns(samples: Sequence[Sample], values: Sequence[str]) -> dict[str, int]:
+    """Text → column of what it means."""
+    return dict(zip((sample.text for sample in samples), _labels(samples, values).tolist(), strict=True))
+
+
 def _spread(parent: AlignerModel, vocabulary: Vocabulary) -> Floats32:
     """The parent's weights at their rows of a larger vocabulary; zero for what is new."""
     weights_NC = np.zeros((len(vocabulary.hashes_N), len(parent.intercepts_C)), np.float32)
@@ -144,5 +172,5 @@ def _spread(parent: AlignerModel, vocabulary: Vocabulary) -> Floats32:
     return weights_NC
 
 
-def _model(meta: AlignerMeta, vocabulary: Vocabulary, weights: Weights) -> AlignerModel:
-    return AlignerModel(meta, vocabulary.hashes_N, vocabulary.idf_N, weights.weights_NC, weights.intercepts_C)
+def _model(meta: AlignerMeta, vocabulary: Vocabulary, weights: Weights, labels: Labels) -> AlignerModel:
+    return AlignerModel(meta, vocabulary.hashes_N, vocabulary.idf_N, weights.weights_NC, weights.intercepts_C, labels)

@@ -17,10 +17,10 @@ def _at(model: AlignerModel, threshold: float) -> LearnedAligner:
 
 
 def test_it_answers_from_its_threshold_on(model: AlignerModel) -> None:
-    guess = _at(model, 0.0).align("where is my parcel")
+    guess = _at(model, 0.0).align("where is a parcel")
     assert guess is not None
     assert (guess.value, guess.by) == ("track", AlignedBy.LEARNED)
-    unsure = _at(model, 1.0).align("where is my parcel")
+    unsure = _at(model, 1.0).align("where is a parcel")
     assert unsure is not None
     assert (unsure.value, unsure.by, unsure.confidence) == ("track", AlignedBy.ABSTAINED, guess.confidence)
 
@@ -44,7 +44,7 @@ def test_another_threshold_is_another_digest_and_another_date_is_not(model: Alig
 
 
 async def test_it_may_be_called_as_a_component(model: AlignerModel, make_request: Callable[..., Request]) -> None:
-    request = make_request(text="cancel my order")
+    request = make_request(text="cancel an order")
     sure = (await _at(model, 0.0)(request)).output
     unsure = (await _at(model, 1.0)(request)).output
     assert isinstance(sure, dict)

@@ -1,6 +1,7 @@
 """An aligner's file: what is written is read, and what is not an aligner for the domain is refused with the remedy."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -92,14 +93,16 @@ def test_a_header_that_makes_no_sense_is_refused(
         load_aligner(tmp_path / "odd", domain="intent", values=VALUES)
 
 
-@pytest.mark.parametrize("change", ["lacks", "shape", "nan", "order"])
+@pytest.mark.parametrize("change", ["lacks", "shape", "nan", "order", "labels order", "label of nothing"])
 def test_arrays_that_cannot_be_are_refused(model: AlignerModel, tmp_path: Path, change: str) -> None:
     vocabulary = model.vocabulary
-    arrays = {
+    arrays: dict[str, Any] = {
         "hashes": vocabulary.hashes_N.copy(),
         "idf": vocabulary.idf_N.copy(),
         "weights": model.weights_NC.copy(),
         "intercepts": model.intercepts_C.copy(),
+        "labelled": model.labels.texts_L.copy(),
+        "labels": model.labels.columns_L.copy(),
     }
     if change == "lacks":
         del arrays["idf"]
@@ -107,6 +110,10 @@ def test_arrays_that_cannot_be_are_refused(model: AlignerModel, tmp_path: Path, 
         arrays["weights"] = np.ascontiguousarray(arrays["weights"][:-1])
     elif change == "nan":
         arrays["weights"][0, 0] = np.nan
+    elif change == "labels order":
+        arrays["labelled"][:2] = arrays["labelled"][1::-1]
+    elif change == "label of nothing":
+        arrays["labels"][0] = 9
     else:
         arrays["hashes"][:2] = arrays["hashes"][1::-1]
     write_tensors(tmp_path / "odd", arrays, msgspec.json.encode(model.meta))

@@ -1,9 +1,12 @@
 """Training of aligners: what is learnt, what is refused, and that a correction moves the model at once."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from stretto.components.aligner.component import LearnedAligner
 from stretto.learn.semantics.samples import Sample
 from stretto.learn.semantics.train import FIRST_TRAINING_PASSES, NEXT_TRAINING_PASSES, measure, train_first, train_next
 from stretto.types.errors import LearningError, UsageError
@@ -44,11 +47,32 @@ def test_a_correction_moves_the_model_at_once_and_is_one_version_more() -> None:
     assert child.meta.lineage.samples == len(SAMPLES) + 1
 
 
-def test_a_correction_to_none_of_them_lowers_the_confidence() -> None:
+@pytest.mark.parametrize("text", ["where is my parcel", "WHERE is  my parcel", "👍", "?!", "唔該"])
+@pytest.mark.parametrize("value", ["refund", ""])
+def test_one_correction_is_the_answer_to_that_text_from_then_on(text: str, value: str) -> None:
+    correction = Sample(text=text, value=value)
     parent = train_first("intent", VALUES, SAMPLES, trained_at=AT)
-    text = "where is my hamster"
-    child = train_next(parent, [Sample(text=text, value="")], trained_at=AT)
-    assert child.guesses([text])[1][0] < parent.guesses([text])[1][0]
+    anew = train_first("intent", VALUES, [*SAMPLES, correction], trained_at=AT)
+    for model in (anew, train_next(parent, [correction], trained_at=AT)):
+        found = LearnedAligner(model).align(text)
+        assert (found.value, found.by, found.confidence) == (value, "learned", 1.0) if found else not value
+        (_,), (sure,) = model.guesses([text])
+        assert sure == bool(value)
+
+
+def test_a_correction_may_be_corrected() -> None:
+    model = train_first("intent", VALUES, SAMPLES, trained_at=AT)
+    for value in ("cancel", "", "track"):
+        model = train_next(model, [Sample(text="make it so", value=value)], trained_at=AT)
+    found = LearnedAligner(model).align("Make it so")
+    assert found is not None
+    assert found.value == "track"
+
+
+def test_what_people_wrote_is_not_in_the_file(tmp_path: Path) -> None:
+    train_first("intent", VALUES, SAMPLES, trained_at=AT).save(tmp_path / "file")
+    content = (tmp_path / "file").read_bytes()
+    assert not [sample for sample in SAMPLES if sample.text.encode() in content]
 
 
 def test_what_was_said_last_counts() -> None:
@@ -56,8 +80,15 @@ def test_what_was_said_last_counts() -> None:
     assert train_first("intent", VALUES, samples, trained_at=AT).meta.lineage.samples == len(SAMPLES)
 
 
-def test_a_text_without_a_word_teaches_nothing() -> None:
+def test_a_text_without_a_word_teaches_nothing_of_others() -> None:
     model = train_first("intent", VALUES, [*SAMPLES, Sample(text="?!", value="track")], trained_at=AT)
+    without = train_first("intent", VALUES, SAMPLES, trained_at=AT)
+    assert np.array_equal(model.weights_NC, without.weights_NC)
+    assert model.meta.lineage.samples == len(SAMPLES) + 1
+
+
+def test_a_blank_text_is_no_sample() -> None:
+    model = train_first("intent", VALUES, [*SAMPLES, Sample(text=" \n", value="track")], trained_at=AT)
     assert model.meta.lineage.samples == len(SAMPLES)
 
 
@@ -66,7 +97,7 @@ def test_passes_are_told_to_the_end() -> None:
     model = train_first("intent", VALUES, SAMPLES, trained_at=AT, on_pass=lambda: told.append(None))
     assert len(told) == FIRST_TRAINING_PASSES
     told.clear()
-    train_next(model, SAMPLES[:1], trained_at=AT, on_pass=lambda: told.append(None))
+    train_next(model, [Sample(text="lost it", value="track")], trained_at=AT, on_pass=lambda: told.append(None))
     assert len(told) == NEXT_TRAINING_PASSES
 
 
@@ -86,10 +117,11 @@ def test_a_domain_of_one_value_is_refused() -> None:
         train_first("intent", ["track"], SAMPLES[:1], trained_at=AT)
 
 
-def test_nothing_new_is_refused() -> None:
+@pytest.mark.parametrize("samples", [[], SAMPLES], ids=["nothing", "what it was taught"])
+def test_nothing_new_is_refused(samples: list[Sample]) -> None:
     parent = train_first("intent", VALUES, SAMPLES, trained_at=AT)
     with pytest.raises(LearningError, match="nothing new"):
-        train_next(parent, [], trained_at=AT)
+        train_next(parent, samples, trained_at=AT)
 
 
 def test_a_value_with_no_text_is_never_answered() -> None:
