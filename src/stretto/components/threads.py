@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from stretto.types.errors import Code, ComponentError
+from stretto.types.unbegun import NeverBegun
 
 MAX_THREADS: Final = min(32, (os.cpu_count() or 1) + 4)
 """As many as the standard library's default executor has; threads here mostly wait."""
@@ -76,9 +77,9 @@ class Threads:
     async def run(self, component: str, work: Callable[[], Any]) -> tuple[Any, float]:
         """Do the work in a thread; returns its value and the milliseconds that it waited for one.
 
-        The caller's context variables are seen there. On cancellation the work is dropped if it has not begun, and
-        left to itself if it has: a thread cannot be stopped. Raises what the work raises, or ComponentError
-        (``resource_exhausted``) when every thread is held by such work.
+        The caller's context variables are seen there. On cancellation the work is dropped if it has not begun, which
+        NeverBegun tells, and left to itself if it has: a thread cannot be stopped. Raises what the work raises, or
+        ComponentError (``resource_exhausted``) when every thread is held by such work.
         """
         self._refuse_when_all_hang()
         loop = asyncio.get_running_loop()
@@ -87,9 +88,10 @@ class Threads:
         self._submit(job)
         try:
             value, error, began = await job.future
-        except asyncio.CancelledError:
-            self._abandon(job)
-            raise
+        except asyncio.CancelledError as cancellation:
+            if self._abandon(job):
+                raise
+            raise NeverBegun from cancellation
         if error is not None:
             raise error
         return value, max(0.0, (began - submitted) * 1000.0)
@@ -142,13 +144,15 @@ class Threads:
                 self._hung += Counter()  # drops what fell to zero
             return not job.abandoned
 
-    def _abandon(self, job: _Job) -> None:
+    def _abandon(self, job: _Job) -> bool:
+        """Wait no more for a job; returns whether it had begun."""
         with self._lock:
             job.abandoned = True
             if job.ended or not job.began:
-                return
+                return job.began
             self._hung[job.component] += 1
         job.loop.call_later(self._told_after_s, self._tell_if_held, job)
+        return True
 
     def _tell_if_held(self, job: _Job) -> None:
         """Warn of a call that was cancelled a while ago and still runs."""

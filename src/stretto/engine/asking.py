@@ -10,8 +10,9 @@ from stretto.engine.failure import Whose, as_component_error, whose
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
 from stretto.types.enums import Effect
-from stretto.types.errors import Code, ComponentError, ReplayError, UsageError
+from stretto.types.errors import Code, ComponentError, ReplayError, ShedError, UsageError
 from stretto.types.messages import Request, Response
+from stretto.types.unbegun import NeverBegun
 
 
 async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Response:
@@ -21,6 +22,7 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
     """
     alarm, deadline = lane.alarm, request.call.deadline
     alarm.deadline = deadline
+    asked = state.now()
     try:
         answer = await _begun_in_session(state, op, lane, request) if op.per_run else op.component(request)
         response: Response = await driven(answer if type(answer) is CoroutineType else awaited(answer), alarm)
@@ -31,6 +33,8 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
         match whose(error, alarm):
             case Whose.COMPONENT:
                 raise as_component_error(op.component_name, error) from error
+            case Whose.DEADLINE if isinstance(error, NeverBegun):
+                raise _never_had_a_turn(op, state.now() - asked) from None
             case Whose.DEADLINE:
                 raise _timed_out(op, lane, deadline) from None
             case Whose.OUTSIDE:
@@ -52,6 +56,16 @@ async def _begun_in_session(state: RunState, op: CallOp, lane: Lane, request: Re
     if lane.alarm.cancellations:  # it was opened over that; nothing more is begun
         raise asyncio.CancelledError
     return session(request)
+
+
+def _never_had_a_turn(op: CallOp, waited_s: float) -> ShedError:
+    error = ShedError(
+        f"component '{op.component_name}' waited {waited_s:.3g} s for a thread, until its deadline, and was never begun: "
+        "all threads are at work for plain functions. Make those that wait 'async def', call them less, or give the "
+        "call a later deadline"
+    )
+    error.waited_s = waited_s
+    return error
 
 
 def _timed_out(op: CallOp, lane: Lane, deadline: float | None) -> ComponentError:

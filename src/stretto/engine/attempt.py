@@ -13,6 +13,7 @@ from stretto.engine.called import Called
 from stretto.engine.driven import driven
 from stretto.engine.failure import Whose, whose
 from stretto.engine.protection import Entry, Protection
+from stretto.engine.report import written_tokens
 from stretto.types.enums import Effect
 from stretto.types.errors import BreakerOpenError, Code, ComponentError, ContractError
 from stretto.types.json import JsonObject
@@ -104,8 +105,7 @@ async def _ask(called: Called, request: Request) -> Response:
     except BaseException as error:
         entry.end(now(), error)
         raise
-    usage = response.usage if isinstance(response, Response) else None  # it may be anything
-    entry.end(now(), None, 0 if usage is None else usage.output_tokens)
+    entry.end(now(), None, written_tokens(response))
     return response
 
 

@@ -8,7 +8,7 @@ from stretto.plan.model import CallOp
 from stretto.record.model import Attempt
 from stretto.types.ids import StepPath
 from stretto.types.json import Json, JsonObject
-from stretto.types.messages import Response
+from stretto.types.messages import Response, Usage
 
 
 class Called:
@@ -33,6 +33,7 @@ class Called:
         "stand_in",
         "started",
         "state",
+        "used",
         "waited_s",
     )
 
@@ -59,6 +60,8 @@ class Called:
         self.response: Response | None = None
         self.is_bare = True
         """The response reports nothing beside its output."""
+        self.used: Usage | None = None
+        """What all answers used so far, those too that were refused; None while none told."""
         self.evidence: dict[str, Json] | None = None
         """What the engine itself notes on the step's record; None while it has nothing to say."""
         self.stand_in: Json = None
@@ -80,6 +83,10 @@ class Called:
         card = self.op.component.card
         self.action = card.action_of(self.data)
         self.effect = card.effect_of(self.action)
+
+    def begin_anew(self) -> None:
+        """Forget of the attempt that failed what only the next may tell."""
+        self.response, self.is_bare, self.waited_s = None, True, 0.0
 
     def own_copy(self, number: int) -> JsonObject:
         """The request as the component may keep and change it; nothing else holds the containers in it."""

@@ -1,5 +1,6 @@
 """What an interrupted run did before it was resumed counts on: its writes, what it consumed, rewards, downgrades."""
 
+from stretto.engine.hedge import copies_of
 from stretto.engine.history import History
 from stretto.engine.state import RunState, downgrade
 from stretto.types.budget import Budget
@@ -15,16 +16,14 @@ def carry_on(state: RunState, history: History, budget: Budget) -> None:
     for step in history.steps.values():
         if step.status is StepStatus.FALLBACK:
             state.downgrades.append(downgrade(step))
-        if step.status is not StepStatus.OK:
-            continue
-        state.rewards.extend(step.rewards)
+        if step.status is StepStatus.OK:
+            state.rewards.extend(step.rewards)
+    state.run.retries = sum(max(0, len(step.attempts) - 1) + copies_of(step) for step in state.run.steps)
+    budget.pool.retries -= state.run.retries
+    for step in state.run.steps:  # also those that failed after all: their answers were paid for
         if step.usage is not None:
             state.tokens_in += step.usage.input_tokens
             state.tokens_out += step.usage.output_tokens
             state.cost += step.usage.cost
-    state.run.retries = sum(max(0, len(step.attempts) - 1) for step in state.run.steps)
-    budget.pool.retries -= state.run.retries
-    for step in state.run.steps:  # also those that failed after all: their answers were paid for
-        if step.usage is not None:
             budget.pool.tokens -= step.usage.input_tokens + step.usage.output_tokens
             budget.pool.cost -= step.usage.cost

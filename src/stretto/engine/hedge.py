@@ -22,6 +22,7 @@ from stretto.engine.protection import Protection
 from stretto.engine.recording import count_usage
 from stretto.engine.retrying import may_call_again
 from stretto.engine.state import Lane
+from stretto.record.model import StepRecord
 from stretto.types.enums import Effect
 from stretto.types.errors import ComponentError
 from stretto.types.json import JsonObject
@@ -30,6 +31,16 @@ from stretto.types.protection import HedgeRule
 
 USUAL: Final = 0.95
 """The part of the calls that are done before a copy is made, where the rule names no time: the paper's."""
+
+LEAST_AFTER_S: Final = 1e-3
+"""The soonest that a copy is made where the rule names no time: event loops wake to a millisecond, and what usually
+answers within one would be made twice whenever the loop had anything else to do."""
+
+HEDGE: Final = "hedge"
+"""Evidence of a step: of each attempt that was made twice, the first call and its copies."""
+
+BESIDE: Final[JsonObject] = {"beside": True}
+"""Tells a copy from the first."""
 
 Answer: TypeAlias = tuple[bytes, JsonObject]
 
@@ -41,7 +52,16 @@ def after_s(called: Called, protection: Protection, rule: HedgeRule) -> float | 
         return None
     if protection.breaker is not None and protection.breaker.state is not BreakerState.CLOSED:
         return None
-    return protection.quantile_s(USUAL) if rule.after_s is None else rule.after_s
+    if rule.after_s is not None:
+        return rule.after_s
+    usual_s = protection.quantile_s(USUAL)
+    return None if usual_s is None else max(usual_s, LEAST_AFTER_S)
+
+
+def copies_of(step: StepRecord) -> int:
+    """How many calls of a recorded step were made beside another."""
+    told = step.evidence.get(HEDGE) if step.evidence else None
+    return sum(isinstance(call, dict) and call.get("beside") is True for call in told) if isinstance(told, list) else 0
 
 
 async def hedged(called: Called, protection: Protection, request: Request, *, wait_s: float, copies: int) -> Answer:
@@ -79,6 +99,7 @@ class _Copy(Called):
     def of(cls, called: Called) -> Self:
         copy = cls(called.state, called.op, called.data, called.path, called.lane, called.simulated)
         copy.encoded, copy.held, copy.before = called.encoded, called.held, called.before
+        copy.evidence = None if called.evidence is None else {**called.evidence}
         copy.ended = None
         return copy
 
@@ -132,10 +153,11 @@ class _Race:
     # opening
 
     def _look(self) -> None:
-        """Open a copy if the call made last has taken too long. One that waits for a place is not slow: it has all of
-        it before it, since another would wait behind it."""
-        entry = (self._copies[-1] if self._copies else self._called).entry
-        began = None if entry is None else entry.began
+        """Open a copy if the call made last has taken too long, or is over for so long, where it failed. One that waits
+        for a place is not slow: it has all of it before it, since another would wait behind it."""
+        last = self._copies[-1] if self._copies else None
+        entry = self._called.entry if last is None else last.entry
+        began = entry.began if entry is not None else None if last is None else last.ended
         now = self._called.state.now()
         left_s = self._wait_s if began is None else began + self._wait_s - now
         if left_s <= 0:
@@ -204,6 +226,8 @@ class _Race:
                 task.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait(running, timeout=GRACE_S)
+        for copy in self._copies:
+            count_usage(self._called, copy.response)
 
     # settling
 
@@ -214,6 +238,9 @@ class _Race:
             self._note()
         winner, called = self.winner, self._called
         if winner is not None:
+            count_usage(called, called.response)  # of the first, where it answered all the same
+            if winner.evidence is not None:
+                called.evidence = {**(called.evidence or {}), **winner.evidence}
             called.response, called.is_bare, called.waited_s = winner.response, winner.is_bare, winner.waited_s
             return winner.task.result()
         if isinstance(first, ComponentError):
@@ -226,22 +253,24 @@ class _Race:
             if copy is self.winner:
                 continue
             if copy.task.done():
-                count_usage(copy)
+                count_usage(self._called, copy.response)
                 continue
             copy.task.cancel()
             self._loop.call_later(GRACE_S, copy.task.cancel)
 
     def _note(self) -> None:
-        """Put all of them on the step's record: when each began and ended, and what those that lost cost."""
+        """Put all of them on the step's record, after those of the attempts before: when each began and ended, and what
+        those that lost cost."""
         called, winner = self._called, self.winner
         state = called.state
         now = state.now()
         first = _told(called, self._began, now, is_answer=winner is None and called.response is not None)
         copies = (
-            _told(copy, copy.started, now if copy.ended is None else copy.ended, is_answer=copy is winner)
+            _told(copy, copy.started, now if copy.ended is None else copy.ended, is_answer=copy is winner) | BESIDE
             for copy in self._copies
         )
-        called.note("hedge", [first, *copies])
+        before = (called.evidence or {}).get(HEDGE)
+        called.note(HEDGE, [*(before if isinstance(before, list) else ()), first, *copies])
 
 
 def _told(call: Called, began: float, ended: float, *, is_answer: bool) -> JsonObject:

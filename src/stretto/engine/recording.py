@@ -8,27 +8,35 @@ from stretto.engine.report import kept_evidence, kept_model_calls, kept_rewards
 from stretto.engine.state import milliseconds
 from stretto.record.model import Attempt, StepRecord
 from stretto.types.enums import Reason, StepStatus
-from stretto.types.errors import StrettoError
+from stretto.types.errors import ContractError, RejectedError, ShedError, StrettoError
 from stretto.types.json import JsonObject
-from stretto.types.messages import Response
+from stretto.types.messages import Response, Usage
 
 
 def succeed(called: Called, encoded: bytes, output: JsonObject, began: float) -> JsonObject:
     """Record that the step answered, in an attempt that began then; returns its output."""
     if called.attempts is not None:
         called.attempts.append(_last_attempt(called, began))
+    if not called.is_bare:
+        count_usage(called, called.response)
     keep(called, StepStatus.OK, encoded, began=began)
-    count_usage(called)
     return output
 
 
-def count_usage(called: Called) -> None:
-    """Add what an answer used to what its run did."""
-    state, response = called.state, called.response
-    if response is not None and response.usage is not None:
-        state.tokens_in += response.usage.input_tokens
-        state.tokens_out += response.usage.output_tokens
-        state.cost += response.usage.cost
+def count_usage(called: Called, response: Response | None) -> None:
+    """Add what an answer used, also one that was refused, to what its step and its run did."""
+    usage = None if response is None else response.usage
+    if usage is None:
+        return
+    state, used = called.state, called.used or Usage()
+    state.tokens_in += usage.input_tokens
+    state.tokens_out += usage.output_tokens
+    state.cost += usage.cost
+    called.used = Usage(
+        input_tokens=used.input_tokens + usage.input_tokens,
+        output_tokens=used.output_tokens + usage.output_tokens,
+        cost=used.cost + usage.cost,
+    )
 
 
 def keep(
@@ -66,14 +74,20 @@ def keep(
         record.attempts = tuple(called.attempts)
     if called.evidence is not None:
         record.evidence = called.evidence
+    if called.used is not None:
+        record.usage = called.used
     if called.response is not None and not called.is_bare:
         _add_response(called, record, called.response)
     state.keep(record)
 
 
 def note_failure(called: Called, began: float, error: StrettoError) -> None:
-    """Record an attempt that failed."""
+    """Record an attempt that failed; what was answered in it and refused is paid for."""
     state = called.state
+    if isinstance(error, ShedError):
+        called.waited_s += error.waited_s
+    if isinstance(error, ContractError | RejectedError):
+        count_usage(called, called.response)
     if called.attempts is None:
         called.attempts = []
     called.attempts.append(
@@ -101,8 +115,6 @@ def _add_response(called: Called, record: StepRecord, response: Response) -> Non
         record.actions = response.actions
     if response.model_calls:
         record.model_calls = kept_model_calls(response)
-    if response.usage is not None:
-        record.usage = response.usage
     if response.evidence:
         record.evidence = {**kept_evidence(response), **record.evidence}
     if response.queue_ms:

@@ -67,6 +67,16 @@ def check_report(name: str, response: Response) -> None:
         _check_evidence(name, response.evidence)
 
 
+def written_tokens(response: object) -> int:
+    """Output tokens that a component reported, in [0, `MOST_TOKENS`]; 0 where it says nothing that makes sense.
+
+    Asked before the response is held to anything, so it may be whatever a component returns.
+    """
+    usage = response.usage if isinstance(response, Response) else None
+    tokens = usage.output_tokens if isinstance(usage, Usage) else 0
+    return tokens if type(tokens) is int and 0 < tokens <= MOST_TOKENS else 0
+
+
 def kept_rewards(response: Response) -> tuple[Reward, ...]:
     """The rewards as they are recorded: a long reason is cut."""
     return tuple(

@@ -4,7 +4,7 @@ import asyncio
 from typing import Final
 
 from stretto.engine.called import Called
-from stretto.engine.recording import count_usage, note_failure
+from stretto.engine.recording import note_failure
 from stretto.types.enums import Effect
 from stretto.types.errors import (
     BreakerOpenError,
@@ -40,6 +40,7 @@ async def wait_for_next(
     state.run.retries += 1
     if delay_s > 0:
         await asyncio.sleep(delay_s)
+    called.begin_anew()
     return number + 1, delay_s
 
 
@@ -67,7 +68,6 @@ def hold_to_use(called: Called, output: JsonObject) -> None:
         return
     if op.rejects([output, called.decoded_request()]) is not True:
         return
-    count_usage(called)
     raise RejectedError(
         f"the answer of component '{called.name}' counts as none: `{op.rejects_source}` reads true of it, the `when` "
         "of the step's `retry`"

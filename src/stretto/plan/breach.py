@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Read, Reader
-from stretto.plan.model import Fallback, Frame, Getter
+from stretto.plan.model import NO_RESOURCES, Fallback, Frame, Getter, Resources
 from stretto.plan.names import Names
 from stretto.plan.valuetype import Kind, ValueType, from_schema, mismatch
 from stretto.spec.codes import SpecCode
@@ -14,6 +15,8 @@ from stretto.spec.model import StepSpec
 from stretto.spec.source import Located
 from stretto.types.card import Card
 from stretto.types.json import Json
+
+_NOTHING: Final[tuple[None, frozenset[int], Resources]] = (None, frozenset(), NO_RESOURCES)
 
 
 def is_left_out(sla: SlaSpec | None) -> bool:
@@ -28,12 +31,15 @@ class Breaches:
         self._reader = reader
         self._sla = sla
 
-    def fallback(self, step: StepSpec, card: Card, slot: int, names: Names) -> tuple[Fallback | None, frozenset[int]]:
-        """What stands in for a step, and the slots that it reads; None where the contract says nothing of it."""
+    def fallback(
+        self, step: StepSpec, card: Card, slot: int, names: Names
+    ) -> tuple[Fallback | None, frozenset[int], Resources]:
+        """What stands in for a step, the slots that it reads, and what of `resources`; None where the contract says
+        nothing of it."""
         sla = self._sla.get(step.name.value)
         breach = None if sla is None else sla.on_breach
         if sla is None or breach is None or not (breach.skip or breach.use):
-            return None, frozenset()
+            return _NOTHING
         if step.resilience.fallback is not None:
             self._reader.report.add(
                 sla.target.span.problem(
@@ -43,19 +49,19 @@ class Breaches:
                     suggestion="take `fallback` out of the step, or `on_breach` out of the contract",
                 )
             )
-            return None, frozenset()
+            return _NOTHING
         if breach.use is None:
-            return Fallback(output=b"null"), frozenset()
+            return Fallback(output=b"null"), frozenset(), NO_RESOURCES
         return self._value(breach.use, step, card, slot, names)
 
     def _value(
         self, use: Located[str], step: StepSpec, card: Card, slot: int, names: Names
-    ) -> tuple[Fallback | None, frozenset[int]]:
+    ) -> tuple[Fallback | None, frozenset[int], Resources]:
         head = re.split(r"[.\[]", use.value, maxsplit=1)[0]
         text = use if head in names.roots() else Located(f"steps.{use.value}", use.span)
         read = self._reader.expression(text, names)
         if read is None:
-            return None, frozenset()
+            return _NOTHING
         if slot in read.slots or not read.path:
             self._reader.report.add(
                 use.span.problem(
@@ -65,9 +71,9 @@ class Breaches:
                     expected="a path to what another step gave: planner.default_reply",
                 )
             )
-            return None, frozenset()
+            return _NOTHING
         field = self._field(use, read, card)
-        return Fallback(get=_getter(read.get, field), source=use.value), read.slots
+        return Fallback(get=_getter(read.get, field), source=use.value), read.slots, read.resources
 
     def _field(self, use: Located[str], read: Read, card: Card) -> str:
         """The only field of the step's output, when the value is to stand there; empty when it is the whole output."""

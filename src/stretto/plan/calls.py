@@ -67,13 +67,13 @@ class Calls:
         if resilience.hedge is not None:
             again.hold_hedge(resilience.hedge.span)
         fallback = self._fallback(step, card, mapped.type, slot)
-        breach, breach_reads = self._breaches.fallback(step, card, slot, names)
+        breach, breach_reads, breach_resources = self._breaches.fallback(step, card, slot, names)
         return replace(
             plain,
             inputs=mapped.getters,
             input_check=None if mapped.proven else plain.input_check,
             reads=mapped.slots | breach_reads,
-            resources=mapped.resources,
+            resources=mapped.resources | breach_resources,
             timeout_s=_seconds(resilience.timeout or self._longest(step)),
             retry=_retry(resilience.retry),
             rejects=None if rejects is None else rejects.get,

@@ -282,6 +282,8 @@ class ShedError(ComponentError):
     """There was no place for the call, or not in time; the component was not asked. Later there may be one."""
 
     code = "component.shed"
+    waited_s = 0.0
+    """Seconds that it waited in vain where only the component's own adapter knew of it, as for a thread."""
 
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(message, Code.RESOURCE_EXHAUSTED, retry_after_s=retry_after_s, sent=False)

@@ -9,6 +9,7 @@ import pytest
 
 from stretto.components.threads import Threads
 from stretto.types.errors import Code, ComponentError
+from stretto.types.unbegun import NeverBegun
 
 colour: contextvars.ContextVar[str] = contextvars.ContextVar("colour")
 
@@ -40,6 +41,26 @@ async def test_as_many_run_at_once_as_there_are_threads_and_the_wait_is_told() -
     gate.set()
     waits = sorted([queue_ms for _, queue_ms in await asyncio.gather(*calls)])
     assert waits[2] > waits[0]
+
+
+async def test_a_call_that_is_cancelled_before_it_has_a_thread_was_never_begun() -> None:
+    threads, gate, entered, made = Threads(1), threading.Event(), threading.Event(), []
+
+    def hold() -> None:
+        entered.set()
+        assert gate.wait(10)
+
+    holder = asyncio.ensure_future(threads.run("c", hold))
+    await asyncio.to_thread(entered.wait)
+    second = asyncio.ensure_future(threads.run("c", lambda: made.append(1)))
+    await asyncio.sleep(0)
+    second.cancel()
+    with pytest.raises(NeverBegun):
+        await second
+    gate.set()
+    await holder
+    await threads.run("c", lambda: None)
+    assert (made, threads.hung) == ([], {})
 
 
 async def test_a_cancelled_call_that_runs_on_is_named_and_counted_until_it_ends(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stretto.engine.hedge import copies_of
 from stretto.plan.model import Fallback, ProtectionRules, Retry
 from stretto.record.model import Run
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
@@ -15,6 +16,7 @@ from stretto.types.errors import Code, ComponentError
 from stretto.types.messages import Request, Response, Usage
 from stretto.types.protection import BreakerRule, BulkheadRule, HedgeRule, QuotaRule
 from tests.unit.engine.plans import Probe, S, call, deadline
+from tests.unit.engine.test_meaning import into
 from tests.unit.engine.test_protection import Shop, virtually
 
 AFTER_1_S = HedgeRule(after_s=1.0)
@@ -84,7 +86,7 @@ class TestTheSecondCall:
         step = run.steps[0]
         assert step.evidence["hedge"] == [
             {"started_ms": 0.0, "ended_ms": 1200.0, "tokens": 40, "cost": 0.25, "estimated": True},
-            {"started_ms": 1000.0, "ended_ms": 1200.0, "answered": True},
+            {"started_ms": 1000.0, "ended_ms": 1200.0, "beside": True, "answered": True},
         ]
         assert step.attempts == ()
         assert run.retries == 1
@@ -113,6 +115,35 @@ class TestTheSecondCall:
             {"started_ms": 1000.0, "ended_ms": 3000.0, "answered": True},
             {"started_ms": 2000.0, "ended_ms": 3000.0, "tokens": 13, "cost": 0.5},
         ]
+
+    def test_what_crossed_into_a_domain_in_the_copy_that_answered_is_on_the_record(self) -> None:
+        async def answer(_request: Request) -> object:
+            await asyncio.sleep(100.0 if len(probe.requests) == 1 else 0.2)
+            return {"a": "find"}
+
+        probe = Probe("api", answer)
+        inputs = {"a": lambda _: "FIND"}
+        at = Shop(
+            call(probe, S, inputs, hedge=AFTER_1_S, crossings_in=into(), crossings_out=into()),
+            protections={"api": NOTHING},
+        )
+        step = virtually(at.run).steps[0]
+        assert step.output_value == {"a": "track"}
+        told: Any = step.evidence["alignments"]
+        assert [note["value"] for note in told] == ["FIND", "find"]
+
+    def test_the_copies_of_each_attempt_are_kept_and_stay_counted_when_the_run_is_resumed(self) -> None:
+        gone = {n: ComponentError("gone", Code.UNAVAILABLE) for n in (1, 2)}
+        replicas = Replicas(1.5, 1.0, 100.0, 0.1, errors=gone)
+        run, _ = timed(shop(replicas, retry=Retry(2, base_s=0.0)))
+        copies: Any = run.steps[0].evidence["hedge"]
+        assert [copy.get("beside", False) for copy in copies] == [False, True, False, True]
+        assert (copies_of(run.steps[0]), run.retries) == (2, 3)
+
+    def test_one_that_fails_at_once_leaves_another_to_be_made(self) -> None:
+        replicas = Replicas(100.0, 0.0, 0.5, errors={2: ComponentError("gone", Code.UNAVAILABLE)})
+        run, took_s = timed(shop(replicas, HedgeRule(after_s=1.0, copies=2)))
+        assert (took_s, run.steps[0].output_value) == (2.5, {"from": 3})
 
     def test_of_several_copies_each_waits_its_turn(self) -> None:
         replicas = Replicas(100.0, 100.0, 0.5)
@@ -190,6 +221,13 @@ class TestTheUsualTime:
         at = shop(replicas, HedgeRule(), timeout_s=50.0)
         virtually(at.run)
         assert len(replicas.probe.requests) == 1
+
+    def test_is_a_millisecond_at_least(self) -> None:
+        """A loop that has anything else to do is later than what answers at once."""
+        replicas = Replicas(0.0)
+        at = shop(replicas, HedgeRule())
+        virtually(lambda: at.run_many(40, apart_s=0.1))
+        assert (at.stats.calls, at.stats.hedges) == (40, 0)
 
     def test_losers_count_as_slow_so_that_the_hedges_do_not_feed_themselves(self) -> None:
         """Left out, they would leave only the quick ones to judge by, and ever more calls would seem slow."""

@@ -16,7 +16,7 @@ from stretto.record.model import Run
 from stretto.testing import run_virtual
 from stretto.types.enums import Durability, Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import Code, ComponentError, ContractError
-from stretto.types.messages import Request, Response
+from stretto.types.messages import Request, Response, Usage
 from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
 from tests.unit.engine.plans import Ledger, Probe, S, call, deadline, failing, linear, plan, returning, sleeping
 
@@ -443,3 +443,26 @@ def test_a_component_without_protection_has_none() -> None:
     at = Shop(call(returning("api", {}), S, retry=THREE))
     virtually(at.run)
     assert at.engine.protections.stats == {}
+
+
+NONSENSE: list[Any] = [
+    7,
+    "many",
+    {"output_tokens": 3},
+    Usage(output_tokens=10**400),
+    Usage(output_tokens="3"),  # type: ignore[arg-type]  # what a component may return all the same
+    Usage(output_tokens=-1),
+]
+
+
+@pytest.mark.parametrize("usage", NONSENSE, ids=range(len(NONSENSE)))
+@pytest.mark.parametrize("limit", [None, 2])
+def test_a_usage_that_makes_no_sense_fails_the_step_and_nothing_else(usage: Any, limit: int | None) -> None:
+    async def answer(_request: Request) -> object:
+        return Response(output={}, usage=usage)
+
+    rules = ProtectionRules(bulkhead=BulkheadRule(limit=limit))
+    at = Shop(call(Probe("api", answer), S), protections={"api": rules})
+    runs: list[Run] = virtually(lambda: at.run_many(30))
+    assert {run.reason for run in runs} == {Reason.CONTRACT}
+    assert at.stats.in_flight == 0

@@ -46,6 +46,14 @@ class TestAnAnswerThatCountsAsNone:
         full = Response(output={"text": "a"}, usage=Usage(input_tokens=7, output_tokens=2, cost=0.5))
         result = run(linear(asks_again(failing("api", empty, full))))
         assert result.usage == Usage(input_tokens=14, output_tokens=3, cost=1.0)
+        assert result.steps[0].usage == result.usage
+
+    def test_tells_nothing_of_the_attempt_after_it(self) -> None:
+        used = Usage(input_tokens=7, cost=0.5)
+        empty = Response(output=EMPTY, usage=used, queue_ms=900.0, evidence={"of": "the first"})
+        probe = failing("api", empty, GONE)
+        step = run(linear(asks_again(probe, 2, fallback=Fallback(output=b"{}")))).steps[0]
+        assert (step.status, step.usage, step.queue_ms, step.evidence) == (StepStatus.FALLBACK, used, 0.0, {})
 
     def test_is_asked_for_once_more_only_within_the_quota_and_the_budget(self) -> None:
         probe = failing("api", EMPTY)
@@ -110,6 +118,13 @@ class TestAttemptsTravelWithTheCall:
         op = call(Probe("outer", outer), S, calls_others=True, retry=retry)
         result = run(linear(op), nested={"inner": call(inner, S + 1, retry=retry)})
         assert (len(inner.requests), result.steps[-1].status) == (3, StepStatus.FAILED)
+
+
+def test_an_answer_that_breaks_its_schema_is_paid_for() -> None:
+    used = Usage(input_tokens=7, output_tokens=1, cost=0.5)
+    probe = failing("api", Response(output=[], usage=used))
+    result = run(linear(call(probe, S, fallback=Fallback(output=b"{}"))))
+    assert (result.reason, result.usage, result.steps[0].usage) == (Reason.CONTRACT, used, used)
 
 
 def test_a_retry_that_cannot_end_in_time_is_not_made() -> None:

@@ -142,3 +142,8 @@ class TestCompile:
         steps = "steps: [{name: executor, repeat: {max_rounds: 2, steps: [{name: planner, component: planner}]}}]"
         problem = problem_of("{skip: true}", answers={}, steps=steps)
         assert problem.code == "spec.no_effect"
+
+
+def test_what_stands_in_out_of_resources_is_among_what_the_step_sees_of_them() -> None:
+    plan = compiled("{use: resources.region}", answers={})
+    assert executor_of(plan).resources == {("region",)}

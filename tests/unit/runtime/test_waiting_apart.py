@@ -63,6 +63,41 @@ async def test_for_a_thread_of_a_pool_that_is_full(workflow_of: WorkflowOf, monk
     assert (pool.busy, pool.queued) == (0, 0)
 
 
+@pytest.mark.parametrize("effects", ["pure", "write"])
+async def test_for_a_thread_that_never_came(
+    workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch, effects: str
+) -> None:
+    """Nothing was done, a write neither: it is no time-out of the component's, and nothing is in doubt."""
+    pool, gate, entered = Threads(1), threading.Event(), threading.Event()
+    monkeypatch.setattr("stretto.components.python.invoke.THREADS", pool)
+
+    def hold() -> None:
+        entered.set()
+        assert gate.wait(10)
+
+    @stretto.component(effects=effects)
+    def a(prompt: str) -> dict[str, str]:
+        raise AssertionError(prompt)
+
+    holder = asyncio.ensure_future(pool.run("other", hold))
+    await asyncio.to_thread(entered.wait, 10)
+    text = ONE.replace("component: a,", "component: a, resilience: {timeout: 20ms},")
+    async with workflow_of(text, a) as workflow:
+        run = await workflow.run({})
+    gate.set()
+    await holder
+    step = run.steps[0]
+    assert (run.status, step.reason, step.error and step.error.code) == (
+        stretto.RunStatus.FAILED,
+        stretto.Reason.CONGESTION,
+        "component.shed",
+    )
+    (tried,) = step.attempts
+    assert tried.queue_ms >= 19.0
+    assert tried.service_ms < 10.0
+    assert step.queue_ms == tried.queue_ms
+
+
 async def test_for_a_connection_to_a_model_server(workflow_of: WorkflowOf, server: StandIn) -> None:
     server.reply()
     server.gate.clear()

@@ -1,0 +1,7 @@
+"""The cancellation of work that had not begun."""
+
+import asyncio
+
+
+class NeverBegun(asyncio.CancelledError):  # noqa: N818  # a cancellation, as that which it stands for
+    """Raised in place of the CancelledError that found a call still in a queue: nothing of it was done."""
