@@ -60,7 +60,7 @@ async def _begun_in_session(state: RunState, op: CallOp, lane: Lane, request: Re
 
 def _never_had_a_turn(op: CallOp, waited_s: float) -> ShedError:
     error = ShedError(
-        f"component '{op.component_name}' waited {waited_s:.3g} s for a thread, until its deadline, and was never begun: "
+        f"component '{op.component_name}' waited {waited_s:.3g} s for a thread, until its deadline, and was not asked: "
         "all threads are at work for plain functions. Make those that wait 'async def', call them less, or give the "
         "call a later deadline"
     )

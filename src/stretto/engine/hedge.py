@@ -233,14 +233,14 @@ class _Race:
 
     def settle(self, first: Answer | ComponentError) -> Answer:
         """The answer that came first; raises the first call's error where there is none."""
+        winner, called = self.winner, self._called
+        if winner is not None and winner.evidence is not None:
+            called.evidence = {**(called.evidence or {}), **winner.evidence}
         if self._copies:
             self._leave_copies()
             self._note()
-        winner, called = self.winner, self._called
         if winner is not None:
             count_usage(called, called.response)  # of the first, where it answered all the same
-            if winner.evidence is not None:
-                called.evidence = {**(called.evidence or {}), **winner.evidence}
             called.response, called.is_bare, called.waited_s = winner.response, winner.is_bare, winner.waited_s
             return winner.task.result()
         if isinstance(first, ComponentError):

@@ -121,6 +121,6 @@ class ExerciseRule(msgspec.Struct, frozen=True, kw_only=True):
     """How often, and by how much of the real traffic, a fallback is asked beside the real answer."""
 
     every_s: float = 2_592_000.0
-    """Seconds from one exercise to the next, in [60, 31536000]. Default 30 days, a month."""
+    """Seconds from one exercise to the next, in [60, 31536000]. Default 2592000.0, a month of 30 days."""
     share: float = 0.01
     """Part of the runs that ask it while an exercise is due, in (0, 1]. Default 0.01."""

@@ -3,5 +3,5 @@
 import asyncio
 
 
-class NeverBegun(asyncio.CancelledError):  # noqa: N818  # a cancellation, as that which it stands for
+class NeverBegun(asyncio.CancelledError):
     """Raised in place of the CancelledError that found a call still in a queue: nothing of it was done."""

@@ -112,8 +112,8 @@ class TestTheSecondCall:
         lost = run.steps[0].evidence["hedge"]
         assert lost == [
             {"started_ms": 0.0, "ended_ms": 3000.0},
-            {"started_ms": 1000.0, "ended_ms": 3000.0, "answered": True},
-            {"started_ms": 2000.0, "ended_ms": 3000.0, "tokens": 13, "cost": 0.5},
+            {"started_ms": 1000.0, "ended_ms": 3000.0, "answered": True, "beside": True},
+            {"started_ms": 2000.0, "ended_ms": 3000.0, "tokens": 13, "cost": 0.5, "beside": True},
         ]
 
     def test_what_crossed_into_a_domain_in_the_copy_that_answered_is_on_the_record(self) -> None:
@@ -122,9 +122,8 @@ class TestTheSecondCall:
             return {"a": "find"}
 
         probe = Probe("api", answer)
-        inputs = {"a": lambda _: "FIND"}
         at = Shop(
-            call(probe, S, inputs, hedge=AFTER_1_S, crossings_in=into(), crossings_out=into()),
+            call(probe, S, {"a": lambda _: "FIND"}, hedge=AFTER_1_S, crossings_in=into(), crossings_out=into()),
             protections={"api": NOTHING},
         )
         step = virtually(at.run).steps[0]

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -65,7 +65,7 @@ async def test_for_a_thread_of_a_pool_that_is_full(workflow_of: WorkflowOf, monk
 
 @pytest.mark.parametrize("effects", ["pure", "write"])
 async def test_for_a_thread_that_never_came(
-    workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch, effects: str
+    workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch, effects: Literal["pure", "write"]
 ) -> None:
     """Nothing was done, a write neither: it is no time-out of the component's, and nothing is in doubt."""
     pool, gate, entered = Threads(1), threading.Event(), threading.Event()

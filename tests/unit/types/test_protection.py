@@ -9,9 +9,16 @@ import msgspec
 import pytest
 
 from stretto.types import protection
-from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
+from stretto.types.protection import BreakerRule, BulkheadRule, ExerciseRule, HedgeRule, QuotaRule, StreakRule
 
-RULES: tuple[type[msgspec.Struct], ...] = (QuotaRule, BreakerRule, BulkheadRule)
+RULES: tuple[type[msgspec.Struct], ...] = (
+    QuotaRule,
+    BreakerRule,
+    BulkheadRule,
+    HedgeRule,
+    StreakRule,
+    ExerciseRule,
+)
 FIELDS = [(rule, field.name) for rule in RULES for field in msgspec.structs.fields(rule)]
 
 
