@@ -19,7 +19,8 @@ from stretto.cli.plan_lines import StepLine, effects_of, fallback_of, limits_of,
 from stretto.cli.probe_rows import probe_rows
 from stretto.cli.rows import labelled, one_piece
 from stretto.cli.section import section
-from stretto.cli.sla_lines import sla_document, sla_lines
+from stretto.cli.sla_document import sla_document
+from stretto.cli.sla_lines import sla_lines
 from stretto.cli.terminal import note, notes, print_json, results, show
 from stretto.cli.words import EFFECT_STYLES, count_text
 from stretto.plan.model import BusinessFallback, Note, Plan
@@ -40,7 +41,11 @@ def check(
     file: WorkflowFile = DEFAULT_WORKFLOW,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", "-v", help="Also say which expressions have a type known only at run time, and why."),
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Also say which expressions have a type known only at run time and why, and what rounds come to.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> int:

@@ -1,14 +1,13 @@
 """A plan as lines that people and programs read: each step with its place in the order."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import assert_never
 
 import msgspec
 
 from stretto.cli.words import count_text
 from stretto.plan.model import AnyOp, Block, CallOp, Fallback, LoopOp, MapOp, Plan, SubOp
-from stretto.spec.durations import render
+from stretto.spec.durations import render, render_s
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
 from stretto.types.protection import StreakRule
@@ -62,8 +61,8 @@ def limits_of(plan: Plan) -> list[str]:
     limits = (("retries", budget.retries), ("tokens", budget.tokens), ("cost", budget.cost))
     words = [f"durability {plan.durability}"]
     if budget.deadline is not None:
-        reserve = f" ({seconds(budget.reserve.total_seconds())} of it for fallbacks)" if budget.reserve else ""
-        words.append(f"deadline {seconds(budget.deadline.total_seconds())}{reserve}")
+        reserve = f" ({render(budget.reserve)} of it for fallbacks)" if budget.reserve else ""
+        words.append(f"deadline {render(budget.deadline)}{reserve}")
     return [*words, *(f"{name} ≤ {value:,}" for name, value in limits if value is not None)]
 
 
@@ -73,7 +72,7 @@ def protection_of(plan: Plan, component: str) -> list[str]:
     streak = plan.streaks.get(component, StreakRule())
     if streak != StreakRule():
         words.append(
-            f"not asked after {count_text(streak.after, 'failure')} in a row, for {seconds(streak.retry_after_s)}"
+            f"not asked after {count_text(streak.after, 'failure')} in a row, for {render_s(streak.retry_after_s)}"
         )
     rules = plan.protections.get(component)
     if rules is None:
@@ -97,21 +96,14 @@ def fallback_of(plan: Plan) -> str:
     times = "once a run has failed" if streak.after == 1 else f"after {streak.after:,} failures in a row"
     words = [
         f"{business.op.component_name} answers for a run that fails",
-        f"{times} without trying, for {seconds(streak.retry_after_s)}",
+        f"{times} without trying, for {render_s(streak.retry_after_s)}",
     ]
     if business.exercise is not None:
-        days = render(timedelta(seconds=business.exercise.every_s))
+        days = render_s(business.exercise.every_s)
         words.append(f"exercised every {days} by {100 * business.exercise.share:.3g} % of the runs")
     if business.expectations:
         words.append(f"expected of it: {', '.join(each.name for each in business.expectations)}")
     return "; ".join(words)
-
-
-def seconds(value: float) -> str:
-    """A time in seconds with its unit."""
-    if value < 1:
-        return f"{value * 1000:g} ms"
-    return f"{value:g} s" if value < timedelta(minutes=5).total_seconds() else f"{value / 60:g} min"
 
 
 def _lines(block: Block, prefix: str, depth: int) -> Iterator[StepLine]:
@@ -196,7 +188,7 @@ def _rules(op: AnyOp) -> Iterator[str]:
 
 def _call_rules(op: CallOp) -> Iterator[str]:
     if op.timeout_s is not None:
-        yield f"timeout {seconds(op.timeout_s)}"
+        yield f"timeout {render_s(op.timeout_s)}"
     if op.retry.max_attempts > 1:
         yield f"{op.retry.max_attempts} attempts"
     if op.estimate_tokens:

@@ -1,191 +1,153 @@
-"""What a plan's promises come to, and the room that they leave to each step, as people and programs read it."""
+"""What a plan's promises come to, and the room that they leave to each step, as people read it.
 
-from collections.abc import Iterator, Sequence
+Durations stand as a file has them, and what is shown can be pasted into one: rounded to the side that still keeps the
+promise. What the steps come to is rounded to its worse side, and a limit of what is not wholly known to its sure one.
+"""
+
+import math
+from collections.abc import Iterator
+from datetime import timedelta
 from typing import Final
 
-import msgspec
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
-from stretto.cli.plan_lines import seconds
-from stretto.cli.rows import labelled, one_piece
+from stretto.cli.rows import Row, labelled, one_piece
+from stretto.cli.sla_document import LONGEST, HeldFigure, SlaDocument, StepRoom, sla_document
 from stretto.plan.model import Plan
-from stretto.plan.sla.compose import WORKFLOW, Part, compose
-from stretto.plan.sla.figures import Bound
-from stretto.plan.sla.slack import Room, rooms
-from stretto.plan.sla.verdict import targets_of, working_s
+from stretto.plan.sla.compose import WORKFLOW
+from stretto.spec.durations import render, render_s
 
-NOTHING: Final = "the contract promises nothing, so nothing was composed"
+_INDENT: Final = 2
 
-LONGEST: Final = "max_latency_ms"
+_LEGEND: Final = "One call of each step: what is promised of it, and what would do with all others as promised."
+_UNKNOWN: Final = "What is not promised counts as no time and no failure."
 
-_LEGEND: Final = "Of one call of each step: what is promised, and what would still do with all others as promised."
+_DIGITS: Final = 4
+"""That are shown of a figure that was worked out."""
 
-
-class HeldFigure(msgspec.Struct, frozen=True, kw_only=True):
-    """One promise of the workflow and what its steps come to."""
-
-    promised: float | None
-    composed: float
-    """A lower limit of the truth where something is unknown."""
-    unknown: tuple[str, ...]
-    """Steps of which too little is promised."""
-
-
-class StepRoom(msgspec.Struct, frozen=True, kw_only=True):
-    """One step: what one call of it is promised to do, and what would do. None is unknown, or asked by nothing."""
-
-    path: str
-    p95_ms: float | None
-    p95_room_ms: float | None
-    """The longest that would do."""
-    p95_slack_ms: float | None
-    worst_ms: float | None
-    worst_room_ms: float | None
-    worst_slack_ms: float | None
-    success: float | None
-    success_room: float | None
-    """The least that would do."""
-    success_slack: float | None
-    per_item: bool
-    """Of a map: counted as one item."""
-
-
-class SlaDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything about a plan's promises."""
-
-    checked: tuple[str, ...]
-    """The promises of the workflow that could be held against its steps."""
-    why_not: str
-    """Why nothing was checked; empty when something was."""
-    workflow: dict[str, HeldFigure]
-    steps: tuple[StepRoom, ...]
-
-
-def sla_document(plan: Plan) -> SlaDocument:
-    """What is promised of a plan, composed."""
-    if not plan.promises:
-        return SlaDocument(checked=(), why_not=NOTHING, workflow={}, steps=())
-    whole = compose(plan)
-    held = dict(_held(whole))
-    work_s = working_s(plan.budget)
-    targets = targets_of(whole, plan.budget)
-    is_cut = whole.promise.max_s is not None and targets.worst_s is None  # by the deadline
-    checked = [
-        name
-        for name, each in held.items()
-        if each.promised is not None and (not each.unknown or (is_cut and name == LONGEST))
-    ]
-    if work_s is not None and whole.composed.p95_s.is_whole:
-        checked.append("deadline")
-    if plan.promises.get(WORKFLOW) is None and work_s is None:
-        why_not = "nothing is promised of the workflow, and it has no deadline"
-    else:
-        why_not = "" if checked else "too little is promised of its steps"
-    return SlaDocument(
-        checked=tuple(checked),
-        why_not=why_not,
-        workflow=held,
-        steps=tuple(_step(room) for room in rooms(whole, targets)),
-    )
+_MINUTE_S: Final = 60.0
 
 
 def sla_lines(plan: Plan, width: int) -> RenderableType:
-    """The same for a terminal so many columns wide."""
+    """For a terminal so many columns wide."""
     document = sla_document(plan)
     if not plan.promises:
         return Text(document.why_not, "dim")
-    rows: list[tuple[Text, Sequence[Text]]] = [(Text(WORKFLOW, "bold"), _workflow_cells(document))]
-    rows += [(Text(each.path), _step_cells(each)) for each in document.steps]
-    lines: list[RenderableType] = [labelled(rows, width)]
+    whole = list(_workflow_rows(document, plan.budget.deadline))
+    steps = [_step_row(each) for each in document.steps]
+    knows_all = not any(figure.unknown for figure in document.workflow.values())
+    lines: list[RenderableType] = [
+        *([Text(WORKFLOW, "bold"), _indented(whole, width)] if whole else []),
+        Text(_LEGEND if knows_all else f"{_LEGEND} {_UNKNOWN}", "dim"),
+        _indented(steps, width),
+    ]
     if document.why_not:
         lines.append(Text(f"Nothing could be held: {document.why_not}.", "yellow"))
-    return Group(Text(_LEGEND, "dim"), *lines)
+    return Group(*lines)
 
 
-def _held(whole: Part) -> Iterator[tuple[str, HeldFigure]]:
-    promise, composed = whole.promise, whole.composed
-    yield "p95_latency_ms", _figure(_ms(promise.p95_s), composed.p95_s, 1000)
-    yield LONGEST, _figure(_ms(promise.max_s), composed.worst_s, 1000)
-    yield "min_success_rate", _figure(promise.min_success, composed.success, 1)
-    yield "max_fallback_rate", _figure(promise.max_fallback, composed.fallback, 1)
+def _indented(rows: list[Row], width: int) -> RenderableType:
+    return Padding(labelled(rows, width - _INDENT), (0, 0, 0, _INDENT))
 
 
-def _figure(promised: float | None, bound: Bound, scale: int) -> HeldFigure:
-    return HeldFigure(promised=promised, composed=round(bound.value * scale, 6), unknown=tuple(sorted(bound.unknown)))
-
-
-def _step(room: Room) -> StepRoom:
-    part, terms = room.part, room.part.terms
-    figures = part.figures
-    p95 = terms.p95_s if terms is not None else _known(figures.p95_s)
-    worst = terms.worst_s if terms is not None else _known(figures.worst_s)
-    success = terms.success if terms is not None else _known(figures.success)
-    return StepRoom(
-        path=part.path,
-        p95_ms=_ms(p95),
-        p95_room_ms=_ms(room.p95_s),
-        p95_slack_ms=_ms(_between(p95, room.p95_s)),
-        worst_ms=_ms(worst),
-        worst_room_ms=_ms(room.worst_s),
-        worst_slack_ms=_ms(_between(worst, room.worst_s)),
-        success=success,
-        success_room=None if room.success is None else round(room.success, 9),
-        success_slack=_rounded(_between(room.success, success)),
-        per_item=part.per_item,
-    )
-
-
-def _workflow_cells(document: SlaDocument) -> list[Text]:
+def _workflow_rows(document: SlaDocument, deadline: timedelta | None) -> Iterator[Row]:
     held = document.workflow
-    return [
-        one_piece(_told("p95", held["p95_latency_ms"], is_time=True)),
-        one_piece(_told("at worst", held[LONGEST], is_time=True)),
-        one_piece(_told("success", held["min_success_rate"], is_time=False)),
-    ]
+    told = (
+        ("p95", _time_held(held["p95_latency_ms"])),
+        ("at worst", _longest(held[LONGEST], deadline)),
+        ("success", _rate_held(held["min_success_rate"], best=1.0, up=False, beyond="or less")),
+        ("fallback", _rate_held(held["max_fallback_rate"], best=0.0, up=True, beyond="or more")),
+    )
+    for what, text in told:
+        if text:
+            yield Text(what), [Text(text)]
 
 
-def _told(what: str, figure: HeldFigure, *, is_time: bool) -> str:
-    """What the steps come to, of what is promised; empty where neither says anything."""
-    says_nothing = figure.composed == (0 if is_time else 1)
-    if figure.promised is None and (figure.unknown or says_nothing):
+def _longest(figure: HeldFigure, deadline: timedelta | None) -> str:
+    """How long a run takes at most, and by what."""
+    if deadline is None or (not figure.unknown and figure.composed <= deadline.total_seconds() * 1000):
+        return _time_held(figure)
+    alone = _time(figure.composed, up=not figure.unknown) + (" or more" if figure.unknown else "")
+    steps = f"; its steps alone may take {alone}" if figure.composed else ""
+    return f"{render(deadline)}{_promised_time(figure)}: the deadline ends every run by then{steps}"
+
+
+def _time_held(figure: HeldFigure) -> str:
+    told = _time(figure.composed, up=not figure.unknown) if figure.composed else ""
+    return _held(figure, told, "or more", _promised_time(figure))
+
+
+def _rate_held(figure: HeldFigure, *, best: float, up: bool, beyond: str) -> str:
+    is_known = figure.composed != best or not figure.unknown
+    told = _rate(figure.composed, up=up is not bool(figure.unknown)) if is_known else ""
+    if figure.promised is None and figure.composed == best:
         return ""
-    composed = "?" if figure.unknown and says_nothing else _shown(figure.composed, is_time=is_time)
-    more = ("+" if is_time else " or less") if figure.unknown and not says_nothing else ""
-    promised = "" if figure.promised is None else f" of {_shown(figure.promised, is_time=is_time)}"
-    return f"{what} {composed}{more}{promised}"
+    return _held(figure, told, beyond, "" if figure.promised is None else f", promised {figure.promised:.10g}")
 
 
-def _step_cells(step: StepRoom) -> list[Text]:
-    return [
-        one_piece(_room("p95", step.p95_ms, step.p95_room_ms, "up to", is_time=True)),
-        one_piece(_room("at worst", step.worst_ms, step.worst_room_ms, "up to", is_time=True)),
-        one_piece(_room("success", step.success, step.success_room, "down to", is_time=False)),
-    ]
-
-
-def _room(what: str, promised: float | None, room: float | None, word: str, *, is_time: bool) -> str:
-    if promised is None and room is None:
+def _held(figure: HeldFigure, told: str, beyond: str, promised: str) -> str:
+    """What the steps come to, and what is promised; empty where neither says anything."""
+    if not told and not promised:
         return ""
-    told = "?" if promised is None else _shown(promised, is_time=is_time)
-    return f"{what} {told}" + ("" if room is None else f", {word} {_shown(room, is_time=is_time)}")
+    return (f"{told} {beyond}" if figure.unknown else told) + promised if told else f"not known{promised}"
 
 
-def _shown(value: float, *, is_time: bool) -> str:
-    return seconds(float(f"{value / 1000:.4g}")) if is_time else f"{value:.4g}"
+def _promised_time(figure: HeldFigure) -> str:
+    return "" if figure.promised is None else f", promised {render_s(figure.promised / 1000)}"
 
 
-def _known(bound: Bound) -> float | None:
-    return bound.value if bound.is_whole else None
+def _step_row(step: StepRoom) -> Row:
+    label = f"{step.path}, each item" if step.per_item else step.path
+    cells = (
+        _time_cell("p95", step.p95_ms, step.p95_room_ms),
+        _time_cell("at worst", step.worst_ms, step.worst_room_ms),
+        _rate_cell("success", step.success, step.success_room),
+    )
+    return Text(label), [one_piece(cell) for cell in cells]
 
 
-def _between(low: float | None, high: float | None) -> float | None:
-    return None if low is None or high is None else high - low
+def _time_cell(what: str, ms: float | None, room_ms: float | None) -> str:
+    told = None if ms is None else render_s(ms / 1000)
+    return _cell(what, told, None if room_ms is None else _time(room_ms, up=False), "more")
 
 
-def _ms(value: float | None) -> float | None:
-    return None if value is None else round(value * 1000, 6)
+def _rate_cell(what: str, rate: float | None, room: float | None) -> str:
+    told = None if rate is None else f"{rate:.10g}"
+    return _cell(what, told, None if room is None else _rate(room, up=True), "less")
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 9)
+def _cell(what: str, promised: str | None, room: str | None, worse: str) -> str:
+    if room is None:
+        return "" if promised is None else f"{what} {promised}"
+    if promised == room:
+        return f"{what} {promised} and no {worse}"
+    return f"{what} {promised or 'not promised'}, {room} would do"
+
+
+def _time(ms: float, *, up: bool) -> str:
+    """Four digits of it; whole seconds from a minute on."""
+    seconds = ms / 1000
+    if seconds < _MINUTE_S:
+        return render_s(_rounded(seconds, up=up))
+    whole = round(seconds)
+    if not math.isclose(whole, seconds, rel_tol=1e-9):
+        whole = math.ceil(seconds) if up else math.floor(seconds)
+    return render_s(float(whole))
+
+
+def _rate(value: float, *, up: bool) -> str:
+    return f"{_rounded(value, up=up):.10g}"
+
+
+def _rounded(value: float, *, up: bool) -> float:
+    """To the digits shown, to one side; what rounding alone made of a shorter figure is that figure."""
+    if value == 0:
+        return value
+    places = _DIGITS - 1 - math.floor(math.log10(abs(value)))
+    nearest = round(value, places)
+    if math.isclose(nearest, value, rel_tol=1e-9):
+        return nearest
+    step = math.copysign(10.0**-places, value - nearest)
+    return round(nearest + step if (value > nearest) is up else nearest, places)

@@ -193,11 +193,14 @@ class _Compiler:
             )
 
     def _note_amplification(self, plan: Plan) -> None:
-        """Say where retries multiply, at the innermost step of this file that they are about."""
+        """Say where retries multiply, at the innermost step of this file that they are about.
+
+        The rounds of a loop are requests of their own: what they come to is for who asks for more.
+        """
         places = {step.name.value: step.name.span for step in steps_in(self._spec.steps)}
         for found in multiplied(plan):
             name = next(part for part in reversed(found.path.split("/")) if part in places)
-            self._reader.note(places[name], str(found))
+            self._reader.note(places[name], str(found), verbose=bool(found.rounds))
 
     def _resources_type(self) -> ValueType:
         spec = self._spec.resources

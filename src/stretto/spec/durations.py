@@ -23,6 +23,9 @@ PATTERN: Final = "^(?=.)" + "".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for uni
 
 EXPECTED: Final = "a duration with its unit: 800ms, 1.5s, 2m, 1h, 1m30s or 30d"
 
+_MOST_S: Final = 1e12
+"""A `timedelta` holds 86 times as much."""
+
 _DURATION: Final = re.compile(PATTERN)
 _NUMBER: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([^\W\d_]*)\s*")
 _WORDS: Final = {
@@ -61,14 +64,25 @@ def duration_or_none(text: str) -> timedelta | None:
 
 
 def render(duration: timedelta) -> str:
-    """Write a duration the way people do; what is below a microsecond is lost."""
+    """Write a duration the way people do, ``1m30s``, ``1.5s``; what is below a microsecond is lost."""
     left, parts = duration, []
     for unit, length in UNITS.items():
-        count: float = left // length if unit != "ms" else left / length
+        rest = left / length
+        if unit == "ms" or (unit == "s" and rest > 1):  # 1.5s rather than 1s500ms
+            count, left = round(rest, 6), timedelta()
+        else:
+            count = left // length
+            left -= count * length
         if count:
-            parts.append(f"{count:g}{unit}")
-        left -= int(count) * length
+            parts.append(f"{count:f}".rstrip("0").rstrip(".") + unit)
     return "".join(parts) or "0s"
+
+
+def render_s(seconds: float) -> str:
+    """Write seconds as a duration, as far as one goes: what is added up may come to more."""
+    if seconds > _MOST_S:
+        return f"{seconds:.3g}s"
+    return render(timedelta(seconds=round(seconds, 6)))
 
 
 def remedy(text: str) -> str:

@@ -181,8 +181,8 @@ class TestSla:
         (folder / "workflow.yaml").write_text(promising(SLA))
         told = cli("check", "workflow.yaml")
         assert told.code == 0
-        assert "workflow  p95 950 ms of 1 s" in told.out
-        assert "book      p95 700 ms, up to 750 ms" in told.out
+        assert "    p95       950ms, promised 1s\n" in told.out
+        assert "    book     p95 700ms, 750ms would do" in told.out
         book = next(step for step in self.document(cli)["steps"] if step["path"] == "book")
         assert (book["p95_ms"], book["p95_room_ms"], book["p95_slack_ms"]) == (700.0, 750.0, 50.0)
         assert book["success_slack"] == pytest.approx(0.99 - 0.9 / 0.99)

@@ -59,7 +59,7 @@ def test_a_run_that_its_fallback_answered_prints_the_answer_and_succeeds(bank: C
 
 def test_check_tells_what_answers(bank: Cli) -> None:
     told = bank("check", "bank.yaml")
-    assert "rules answers for a run that fails; after 3 failures in a row without trying, for 60 s" in told.out
+    assert "rules answers for a run that fails; after 3 failures in a row without trying, for 1m" in told.out
     assert bank("check", "bank.yaml", "--json").document["fallback"] == {
         "component": "rules",
         "after": 3,

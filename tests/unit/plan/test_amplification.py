@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from stretto.plan.amplification import multiplied
 from stretto.plan.compile import compile_workflow
 from stretto.plan.model import Plan
@@ -12,79 +14,103 @@ from tests.unit.plan.sla.worlds import call, compiled
 
 RETRY = {"attempts": 3}
 ELSE: dict[str, Any] = {"output": {}}
+TRIED = call("store", retry=RETRY, fallback=ELSE)
 
 
 def loop(*steps: Any, rounds: int = 3, name: str = "talk") -> dict[str, Any]:
     return {"name": name, "repeat": {"max_rounds": rounds, "steps": [*steps]}}
 
 
-def notes(plan: Plan) -> list[str]:
-    return [note.text for note in plan.notes if "for one request" in note.text]
+def told(plan: Plan, *, verbose: bool = False) -> list[str]:
+    """What is said of it to everybody, or only to who asks for more."""
+    return [str(found) for found in multiplied(plan) if _is_told(plan, str(found), verbose=verbose)]
 
 
-def test_a_retry_alone_multiplies_nothing() -> None:
-    assert notes(compiled([call("store", retry=RETRY, fallback=ELSE)])) == []
+def _is_told(plan: Plan, text: str, *, verbose: bool) -> bool:
+    return any(note.text == text and note.verbose is verbose for note in plan.notes)
 
 
-def test_a_loop_alone_multiplies_nothing() -> None:
-    assert notes(compiled([loop(call("store"))])) == []
+class TestAttemptsAroundAttempts:
+    def test_a_retry_alone_multiplies_nothing(self) -> None:
+        assert list(multiplied(compiled([TRIED]))) == []
+
+    def test_attempts_that_are_hedged_multiply(self) -> None:
+        steps = [call("store", retry=RETRY, hedge={"after": "1s", "copies": 2})]
+        (found,) = told(compiled(steps))
+        assert found == (
+            "retries multiply: 3 x 3 = 9 calls of 'store' for one request at worst (3 copies in each of 3 attempts of "
+            "'store'). Take `retry` or `hedge` off the step"
+        )
+
+    def test_a_hedge_alone_multiplies_nothing(self) -> None:
+        assert list(multiplied(compiled([call("store", hedge={"after": "1s"})]))) == []
+
+    def test_each_attempt_of_a_component_that_calls_others_makes_its_calls_again(self) -> None:
+        plan = asking_planner("{name: planner, component: planner, resilience: {retry: {attempts: 3}}}")
+        (found,) = told(plan)
+        assert found == (
+            "'planner' may call others, and each attempt makes its calls again: 3 times for one request at worst "
+            "(3 attempts of 'planner'). Let the step try again or the component inside, not both"
+        )
+
+    def test_in_rounds_it_is_said_of_one_request(self) -> None:
+        step = "{name: planner, component: planner, resilience: {retry: {attempts: 3}, fallback: {output: {}}}}"
+        (found,) = told(asking_planner(f"{{name: talk, repeat: {{max_rounds: 5, steps: [{step}]}}}}"))
+        assert "makes its calls again: 3 times for one request" in found
 
 
-def test_attempts_in_rounds_multiply() -> None:
-    plan = compiled([loop(call("store", retry=RETRY, fallback=ELSE))])
-    (told,) = notes(plan)
-    assert told == (
-        "retries multiply: 3 x 3 = 9 calls of 'store' for one request at worst (3 attempts of 'talk/store' in each of "
-        "3 rounds of 'talk'). Try again in one place: take `retry` off the step, or end the loop when it fails"
-    )
-
-
-def test_where_nothing_answers_for_the_step_its_failure_ends_the_loop() -> None:
-    assert notes(compiled([loop(call("store", retry=RETRY))])) == []
-
-
-def test_a_map_that_lets_items_fail_keeps_the_loop_going() -> None:
-    each = {**call("store", retry=RETRY), "for_each": "input.items", "on_item_error": "null"}
-    (told,) = notes(compiled([loop(each)]))
-    assert "3 x 3 = 9 calls" in told
-
-
-def test_a_loop_inside_such_a_map_ends_with_its_item() -> None:
-    body = [loop(call("store", retry=RETRY), rounds=5, name="inner")]
-    each = {"name": "each", "for_each": "input.items", "on_item_error": "null", "steps": body}
-    (told,) = notes(compiled([loop(each)]))
-    assert "3 x 3 = 9 calls" in told
-
-
-def test_loops_in_loops_multiply_further() -> None:
-    plan = compiled([loop(loop(call("store", retry=RETRY, fallback=ELSE), name="inner", rounds=2))])
-    (found,) = multiplied(plan)
-    assert [factor.times for factor in found.factors] == [3, 2, 3]
-    assert found.calls == 18
-
-
-def test_a_loop_of_one_round_repeats_nothing() -> None:
-    assert notes(compiled([loop(call("store", retry=RETRY, fallback=ELSE), rounds=1)])) == []
-
-
-def test_the_items_of_a_map_are_requests_of_their_own() -> None:
-    assert notes(compiled([{**call("store", retry=RETRY, fallback=ELSE), "for_each": "input.items"}])) == []
-
-
-def test_the_steps_of_a_sub_workflow_count_where_it_is_repeated() -> None:
-    inner = compiled([call("store", retry=RETRY, fallback=ELSE)])
-    plan = compiled([loop({"name": "sub", "workflow": "inner"})], plans={"inner": inner})
-    (found,) = multiplied(plan)
-    assert (found.path, found.calls) == ("talk/sub/store", 9)
-    assert len(notes(plan)) == 1
-
-
-def test_each_attempt_of_a_component_that_calls_others_makes_its_calls_again() -> None:
-    spec = parse_workflow("steps: [{name: planner, component: planner, resilience: {retry: {attempts: 3}}}]")
+def asking_planner(step: str) -> Plan:
     shelf = Shelf([component("planner", capabilities=("call",)), component("store")])
-    plan = compile_workflow(spec, shelf, Report(), lambda _: None)
-    (told,) = notes(plan)
-    assert told == (
-        "'planner' may call others, and each attempt makes its calls again: 3 times for one request at worst "
-        "(3 attempts of 'planner'). Let the step try again or the component inside, not both"
-    )
+    return compile_workflow(parse_workflow(f"steps: [{step}]"), shelf, Report(), lambda _: None)
+
+
+class TestRounds:
+    """They are requests of their own, so what they come to is told to who asks for more."""
+
+    def test_what_they_come_to_while_a_component_fails_is_told_to_who_asks(self) -> None:
+        plan = compiled([loop(TRIED)])
+        assert told(plan) == []
+        (found,) = told(plan, verbose=True)
+        assert found == (
+            "while 'store' fails, one run may call it 3 x 3 = 9 times (3 attempts of 'talk/store' in each of 3 rounds "
+            "of 'talk'). `budget: {retries: N}` bounds what is tried again in all"
+        )
+
+    def test_a_run_that_may_not_try_again_so_often_needs_no_telling(self) -> None:
+        assert list(multiplied(compiled([loop(TRIED)], budget={"retries": 2}))) == []
+
+    def test_a_loop_alone_tries_nothing_again(self) -> None:
+        assert list(multiplied(compiled([loop(call("store"))]))) == []
+
+    def test_where_nothing_answers_for_the_step_its_failure_ends_the_loop(self) -> None:
+        assert list(multiplied(compiled([loop(call("store", retry=RETRY))]))) == []
+
+    def test_a_loop_of_one_round_repeats_nothing(self) -> None:
+        assert list(multiplied(compiled([loop(TRIED, rounds=1)]))) == []
+
+    def test_a_map_that_lets_items_fail_keeps_the_loop_going(self) -> None:
+        each = {**call("store", retry=RETRY), "for_each": "input.items", "on_item_error": "null"}
+        assert calls(loop(each)) == 9
+
+    def test_a_loop_inside_such_a_map_ends_with_its_item(self) -> None:
+        body = [loop(call("store", retry=RETRY), rounds=5, name="inner")]
+        each = {"name": "each", "for_each": "input.items", "on_item_error": "null", "steps": body}
+        assert calls(loop(each)) == 9
+
+    def test_loops_in_loops_multiply_further(self) -> None:
+        assert calls(loop(loop(TRIED, name="inner", rounds=2))) == 18
+
+    def test_the_items_of_a_map_are_requests_of_their_own(self) -> None:
+        assert list(multiplied(compiled([{**TRIED, "for_each": "input.items"}]))) == []
+
+    @pytest.mark.parametrize("rounds", [1, 3])
+    def test_the_steps_of_a_sub_workflow_count_where_it_is_repeated(self, rounds: int) -> None:
+        inner = compiled([call("store", retry=RETRY, hedge={"after": "1s"}, fallback=ELSE)])
+        plan = compiled([loop({"name": "sub", "workflow": "inner"}, rounds=rounds)], plans={"inner": inner})
+        assert [(found.path, found.calls) for found in multiplied(plan)] == [("talk/sub/store", 18)] * (rounds > 1)
+        assert told(plan) == []
+
+
+def calls(step: dict[str, Any]) -> int:
+    (found,) = multiplied(compiled([step]))
+    return found.calls

@@ -1,7 +1,6 @@
 """Hold what the steps promise against what is promised of the whole, and say where nothing can be held."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
 from typing import Final
 
 from stretto.plan.codes import PlanCode
@@ -13,12 +12,9 @@ from stretto.plan.sla.figures import Bound
 from stretto.plan.sla.promise import Promise
 from stretto.plan.sla.slack import ROUNDING, Targets
 from stretto.spec.contract_model import ContractSpec
-from stretto.spec.durations import render
+from stretto.spec.durations import render_s
 from stretto.spec.source import Span
 from stretto.types.budget import BudgetSpec
-
-MOST_S: Final = 1e12
-"""A `timedelta` holds 86 times as much."""
 
 _SHOWN: Final = 5
 """Steps that one message names."""
@@ -108,16 +104,16 @@ class _Held:
         part = self._part
         index = 1 if key == "p95_latency" else 0
         terms = [(each.name, _pair(each)[index]) for each in _slowest_way(part, index)]
-        sums = _listed([f"{name} {_time(time)}" for name, time in terms if time], " + ")
+        sums = _listed([f"{name} {render_s(time)}" for name, time in terms if time], " + ")
         times = f", {part.rounds} rounds of" if part.rounds > 1 else ":"
         other = "less of its slowest step"
         if key == "max_latency":
-            other = f"a deadline of {_time(limit_s)} in the budget, which keeps it"
+            other = f"a deadline of {render_s(limit_s)} in the budget, which keeps it"
         self._add(
-            f"`{key}` of {self._whose} is promised as {_time(limit_s)}, and what its steps promise comes to "
-            f"{_time(bound.value)}{times} {sums}",
-            f"steps that keep {_time(limit_s)} together",
-            f"{key}: {_time(bound.value)} of {self._whose}, or {other}",
+            f"`{key}` of {self._whose} is promised as {render_s(limit_s)}, and what its steps promise comes to "
+            f"{render_s(bound.value)}{times} {sums}",
+            f"steps that keep {render_s(limit_s)} together",
+            f"{key}: {render_s(bound.value)} of {self._whose}, or {other}",
         )
 
     def _report_rate(self, key: str, limit: float, bound: Bound, field: str, word: str) -> None:
@@ -178,15 +174,15 @@ def _hold_to_deadline(whole: Part, budget: BudgetSpec, place: Span, reader: Read
         return
     took_s = max(ends([each.figures.p95_s.value for each in whole.parts], whole.before), default=0.0)
     if took_s > work_s * (1 + ROUNDING):
-        way = _listed([f"{each.name} {_time(each.figures.p95_s.value)}" for each in _slowest_way(whole, 1)], " + ")
-        reserve = f", {_time(budget.reserve.total_seconds())} of it for fallbacks" if budget.reserve else ""
+        way = _listed([f"{each.name} {render_s(each.figures.p95_s.value)}" for each in _slowest_way(whole, 1)], " + ")
+        reserve = f", {render_s(budget.reserve.total_seconds())} of it for fallbacks" if budget.reserve else ""
         reader.report.add(
             place.problem(
                 PlanCode.SLA,
-                f"the run's deadline is {_time(_deadline_s(budget))}{reserve}, and 95 of 100 runs may need "
-                f"{_time(took_s)} of what is promised: {way}",
-                expected=f"steps that keep {_time(work_s)} together",
-                suggestion=f"a deadline of {_time(took_s + budget.reserve.total_seconds())} or more",
+                f"the run's deadline is {render_s(_deadline_s(budget))}{reserve}, and 95 of 100 runs may need "
+                f"{render_s(took_s)} of what is promised: {way}",
+                expected=f"steps that keep {render_s(work_s)} together",
+                suggestion=f"a deadline of {render_s(took_s + budget.reserve.total_seconds())} or more",
             )
         )
 
@@ -217,13 +213,6 @@ def _parts_of(whole: Part) -> Iterator[Part]:
 
 def _deadline_s(budget: BudgetSpec) -> float:
     return 0.0 if budget.deadline is None else budget.deadline.total_seconds()
-
-
-def _time(seconds: float) -> str:
-    """With units, as far as a duration goes: loops in loops may come to more."""
-    if seconds > MOST_S:
-        return f"{seconds:.3g}s"
-    return render(timedelta(seconds=round(seconds, 6)))
 
 
 def _rate(value: float) -> str:
