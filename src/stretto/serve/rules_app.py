@@ -1,5 +1,6 @@
 """Rules over HTTP: ``POST /v1/decide``, health, and metrics."""
 
+import asyncio
 import logging
 import time
 from http import HTTPStatus
@@ -8,6 +9,7 @@ from typing import Final
 import orjson
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from stretto.components.rules.decision import Decision
 from stretto.components.rules.served import DECIDE, OTHER_TRAFFIC
@@ -18,6 +20,9 @@ from stretto.types.json import JsonObject
 
 DEFAULT_MAX_BODY_BYTES: Final = 256 * 1024
 """Facts that rules decide by are seldom more than a few KB."""
+
+BODY_LIMIT_S: Final = 5.0
+"""In which a body must have come: a client that stops half-way would hold its connection, and the server's end."""
 
 _FORM: Final = 'a JSON object such as {"input": {...}}'
 
@@ -47,7 +52,13 @@ class _Server:
 
     async def decide(self, request: Request) -> Response:
         """Decide on ``{"input": {...}}``; answers ``{"output", "digest", "rows"}``."""
-        body = await self._body(request)
+        try:
+            async with asyncio.timeout(BODY_LIMIT_S):
+                body = await self._body(request)
+        except TimeoutError:
+            return self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"the body did not come within {BODY_LIMIT_S:g} s")
+        except ClientDisconnect:  # which nobody reads
+            return self._refuse(HTTPStatus.BAD_REQUEST, "the client hung up before its body had come")
         if body is None:
             detail = f"the body is larger than {self._max_body_bytes} bytes"
             return self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)

@@ -1,5 +1,6 @@
 """Rules over HTTP: answers, refusals, health and figures."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import aiohttp
 import pytest
 
 from stretto.components.rules.served import OTHER_TRAFFIC
-from tests.unit.components.rules.building import single, table, write
+from tests.unit.components.rules.building import line, node, write
 from tests.unit.components.rules.conftest import file, serving  # noqa: F401  # fixtures
 
 Serving = Callable[..., Any]
@@ -42,8 +43,9 @@ async def test_a_decision_tells_its_rows_and_the_rules_that_made_it(file: Path, 
         (b"[]", 400, "no object under `input`"),
         (b'{"input": 1}', 400, "no object under `input`"),
         (b'{"input": {}, "trace": true}', 400, "unknown key 'trace'"),
+        (b'{"input": ' + b'{"a":' * 300 + b"1" + b"}" * 300 + b"}", 422, "cannot be asked about this input"),
         (b'{"input": {"risk": "medium"}}', 422, "at the node 'in'"),
-        (b'{"input": {"risk": "' + b"x" * 2000 + b'"}}', 413, "larger than 1000 bytes"),
+        (b'{"input": {"risk": "' + b"x" * 4000 + b'"}}', 413, "larger than 4000 bytes"),
     ],
 )
 async def test_a_bad_request_gets_a_problem(
@@ -53,7 +55,7 @@ async def test_a_bad_request_gets_a_problem(
     status: int,
     says: str,
 ) -> None:
-    url = await serving(file, max_body_bytes=1000)
+    url = await serving(file, max_body_bytes=4000)
     found, kind, problem = await asked("POST", f"{url}/v1/decide", data=body)
     assert (found, kind) == (status, "application/problem+json")
     assert (problem["status"], problem["type"]) == (status, "about:blank")
@@ -85,9 +87,43 @@ async def test_another_path_gets_a_problem_that_names_what_is_served(
 
 
 async def test_rules_that_cannot_answer_are_the_servers_fault(tmp_path: Path, serving: Serving) -> None:  # noqa: F811
-    path = write(tmp_path, single(table([{"o": "1"}], hit_policy="collect")))
-    url = await serving(path)
+    expressions = {"expressions": [{"key": "o", "value": "a + 'x' * 2"}]}
+    url = await serving(write(tmp_path, line(node("e", "expressionNode", expressions))))
     assert (await asked("POST", f"{url}/v1/decide", json={"input": {}}))[0] == 500
+
+
+async def test_a_body_that_stops_half_way_is_waited_for_no_longer_than_its_time(
+    file: Path,  # noqa: F811
+    serving: Serving,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("stretto.serve.rules_app.BODY_LIMIT_S", 0.01)
+    reader, writer = await _half_a_request(await serving(file))
+    assert b" 408 " in await reader.readline()
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_a_client_that_hangs_up_half_way_is_counted_and_no_error(
+    file: Path,  # noqa: F811
+    serving: Serving,  # noqa: F811
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    url = await serving(file)
+    _, writer = await _half_a_request(url)
+    writer.close()
+    await writer.wait_closed()
+    while 'status="400"' not in (await asked("GET", f"{url}/metrics"))[2]:
+        pass
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def _half_a_request(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    host, port = url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    await writer.drain()
+    return reader, writer
 
 
 async def test_the_missions_count_and_the_rules_are_among_the_figures(file: Path, serving: Serving) -> None:  # noqa: F811

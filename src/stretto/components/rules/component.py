@@ -98,9 +98,11 @@ class RuleComponent:
         """Decide once. Raises ComponentError with the node of the model that cannot."""
         if not self._settings.url:
             return self._here(request.input, {})
+        from stretto.components.rules.served import Silence
+
         served = await self._client().ask(request.input, _headers(request), request.call.deadline)
-        if isinstance(served, str):
-            return self._instead(request.input, served)
+        if isinstance(served, Silence):
+            return self._instead(request.input, served.why)
         if broken := self._breach(served.output):
             return self._instead(request.input, f"its answer breaks the output's schema: {broken}")
         return Response(output=served.output, evidence=self._evidence_of(served))

@@ -41,11 +41,16 @@ class Decision:
         """Decide on one input.
 
         Raises ComponentError with the node named: ``invalid_argument`` for an input that the rules' own schema
-        refuses, or with a number beyond 7.9e28, the engine's own limit; ``failed_precondition`` for one that they have
-        no object as an answer to.
+        refuses, or that the engine cannot read (a number beyond 7.9e28, more than 127 levels); ``failed_precondition``
+        for one that they have no object as an answer to.
         """
         try:
-            response = self._decision.evaluate(orjson.dumps(given).decode(), {"trace": trace})
+            asked = orjson.dumps(given).decode()
+        except orjson.JSONEncodeError as error:
+            text = f"the rules of {self._files.main} cannot be asked about this input: {error}"
+            raise ComponentError(text, Code.INVALID_ARGUMENT) from error
+        try:
+            response = self._decision.evaluate(asked, {"trace": trace})
         except RuntimeError as error:
             raise self._failure(error) from error
         output = response["result"]

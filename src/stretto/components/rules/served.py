@@ -23,6 +23,22 @@ MAX_ANSWER_BYTES: Final = 1 << 20
 PAUSE_S: Final = 5.0
 """After a failure the served rules are not asked for so long: a server that hangs must not cost every run its limit."""
 
+FAIR_S: Final = 0.05
+"""Who waits less than this tells nothing of the server: it was the asker who had no time left."""
+
+_REFUSED: Final = frozenset(
+    {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
+)
+"""This input is refused; the next may be answered."""
+
+
+class Silence(msgspec.Struct, frozen=True, kw_only=True):
+    """Why the served rules gave no answer."""
+
+    why: str
+    is_ill: bool = True
+    """They would not have answered another input either, and are left alone for `PAUSE_S`."""
+
 
 class ServedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What the served rules answered."""
@@ -50,8 +66,8 @@ class ServedRules:
 
     async def ask(
         self, given: JsonObject, headers: Mapping[str, str], deadline: float | None = None
-    ) -> ServedAnswer | str:
-        """The answer, or in words why there is none. Only cancellation is raised.
+    ) -> ServedAnswer | Silence:
+        """The answer, or why there is none. Only cancellation is raised.
 
         With a deadline, in event-loop time, half of what is left is not exceeded: the copy in this process is to
         answer within the rest.
@@ -59,23 +75,29 @@ class ServedRules:
         now = self.loop.time()
         limit_s = self._limit_s if deadline is None else min(self._limit_s, (deadline - now) / 2)
         if now < self._not_before:
-            return f"not asked: it failed less than {PAUSE_S:g} s ago"
-        try:
-            async with asyncio.timeout(limit_s):
-                answer = await self._post(given, headers)
-        except TimeoutError:
-            answer = f"no answer within {max(0.0, limit_s) * 1000:.3g} ms"
-        except aiohttp.ClientError as error:
-            answer = f"unreachable: {error}"
-        if isinstance(answer, str):
+            return Silence(why=f"not asked: it failed less than {PAUSE_S:g} s ago", is_ill=False)
+        answer = await self._within(limit_s, given, headers)
+        if isinstance(answer, Silence) and answer.is_ill:
             self._not_before = self.loop.time() + PAUSE_S
         return answer
+
+    async def _within(self, limit_s: float, given: JsonObject, headers: Mapping[str, str]) -> ServedAnswer | Silence:
+        try:
+            async with asyncio.timeout(limit_s):
+                return await self._post(given, headers)
+        except TimeoutError:
+            is_ill = limit_s >= min(self._limit_s, FAIR_S)
+            return Silence(why=f"no answer within {max(0.0, limit_s) * 1000:.3g} ms", is_ill=is_ill)
+        except aiohttp.ClientError as error:
+            return Silence(why=f"unreachable: {error}")
+        except (orjson.JSONEncodeError, ValueError) as error:  # what JSON, or a header, cannot hold
+            return Silence(why=f"it cannot be asked about this: {error}", is_ill=False)
 
     async def close(self) -> None:
         """Drop the connections."""
         await self._session.close()
 
-    async def _post(self, given: JsonObject, headers: Mapping[str, str]) -> ServedAnswer | str:
+    async def _post(self, given: JsonObject, headers: Mapping[str, str]) -> ServedAnswer | Silence:
         body = orjson.dumps({"input": given})
         sent = {"Content-Type": "application/json", **headers}
         async with self._session.post(self._url, data=body, headers=sent, allow_redirects=False) as response:
@@ -83,10 +105,11 @@ class ServedRules:
             while not response.content.at_eof() and len(content) <= MAX_ANSWER_BYTES:
                 content += await response.content.read(MAX_ANSWER_BYTES + 1)
         if response.status != HTTPStatus.OK:
-            return f"it answered with status {response.status}"
+            is_ill = response.status not in _REFUSED
+            return Silence(why=f"it answered with status {response.status}", is_ill=is_ill)
         if len(content) > MAX_ANSWER_BYTES:
-            return f"its answer is larger than {MAX_ANSWER_BYTES >> 20} MiB"
+            return Silence(why=f"its answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
         try:
             return _ANSWER.decode(content)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            return f"its answer cannot be read: {error}"
+            return Silence(why=f"its answer cannot be read: {error}")

@@ -21,6 +21,13 @@ from tests.unit.components.rules.conftest import ADVICE, RISK, document
 Ask = Callable[..., Request]
 
 
+def _nested(levels: int) -> Any:
+    inner: Any = 1
+    for _ in range(levels):
+        inner = {"a": inner}
+    return inner
+
+
 async def test_the_first_row_that_fits_answers_and_is_told(file: Path, make_request: Ask) -> None:
     response = await RuleComponent("rules", file=file)(make_request(risk="high"))
     assert response.output == {"product": "fund"}
@@ -57,9 +64,23 @@ async def test_a_number_beyond_the_engines_is_the_callers_fault(tmp_path: Path, 
 
 
 async def test_a_list_is_no_answer(tmp_path: Path, make_request: Ask) -> None:
-    file = write(tmp_path, single(table([{"o": "1"}], hit_policy="collect")))
+    write(tmp_path, line(node("d", "decisionNode", {"key": "last.json"})), "inner.json")
+    write(tmp_path, single(table([{"o": "1"}], hit_policy="collect")), "last.json")
+    file = write(tmp_path, line(node("d", "decisionNode", {"key": "inner.json"})))
     with pytest.raises(ComponentError, match="answer a list, not an object"):
         await RuleComponent("rules", file=file)(make_request(a=1))
+
+
+@pytest.mark.parametrize("given", [2**70, "\ud800", _nested(300), _nested(200)], ids=["int", "text", "deep", "deeper"])
+@pytest.mark.parametrize("url", ["", "http://127.0.0.1:9"])
+async def test_what_json_or_the_engine_cannot_hold_is_the_callers_fault(
+    tmp_path: Path, make_request: Ask, given: Any, url: str
+) -> None:
+    rules = RuleComponent("rules", file=write(tmp_path, single(table([{"o": "1"}]))), url=url)
+    with pytest.raises(ComponentError) as raised:
+        await rules(make_request(a=given))
+    await rules.close()
+    assert raised.value.rpc_code is Code.INVALID_ARGUMENT
 
 
 async def test_rows_of_rules_inside_rules_are_told_in_their_order(tmp_path: Path, make_request: Ask) -> None:
@@ -204,6 +225,39 @@ class TestServedApart:
         assert response.output == {"product": "bond"}
         assert says in str(response.evidence["served"])
 
+    @pytest.mark.parametrize(("status", "asks"), [(422, 2), (413, 2), (404, 1), (503, 1)])
+    async def test_who_refuses_one_input_is_asked_about_the_next(
+        self, file: Path, make_request: Ask, status: int, asks: int
+    ) -> None:
+        came: list[web.Request] = []
+
+        async def answer(request: web.Request) -> web.Response:
+            came.append(request)
+            return web.Response(status=status)
+
+        await _asked_of(answer, file, make_request, timedelta(seconds=30), times=2)
+        assert len(came) == asks
+
+    async def test_a_header_that_http_cannot_carry_costs_no_answer(self, file: Path, make_request: Ask) -> None:
+        async def answer(_: web.Request) -> web.Response:
+            raise AssertionError
+
+        response = await _asked_of(answer, file, make_request, timedelta(seconds=30), traceparent="00-a\r\nX: y")
+        assert response.output == {"product": "bond"}
+        assert "cannot be asked about this" in str(response.evidence["served"])
+
+    async def test_who_had_no_time_to_wait_says_nothing_of_the_server(self, file: Path, make_request: Ask) -> None:
+        answered = asyncio.Event()
+        came: list[web.Request] = []
+
+        async def answer(request: web.Request) -> web.Response:
+            came.append(request)
+            await answered.wait()
+            return web.Response()
+
+        await _asked_of(answer, file, make_request, timedelta(hours=1), answered, left_s=0.02, times=2)
+        assert len(came) == 2
+
     async def test_rules_that_hang_are_waited_for_no_longer_than_their_time(
         self, file: Path, make_request: Ask
     ) -> None:
@@ -239,8 +293,10 @@ async def _asked_of(
     *,
     left_s: float = 3600.0,
     labels: dict[str, str] | None = None,
+    traceparent: str = "",
+    times: int = 1,
 ) -> Any:
-    """What rules answer whose served copy answers so."""
+    """What rules answer, the last time, whose served copy answers so."""
     app = web.Application()
     app.router.add_post("/v1/decide", answer)
     runner = web.AppRunner(app)
@@ -249,8 +305,12 @@ async def _asked_of(
     await site.start()
     rules = RuleComponent("rules", file=file, url=f"http://127.0.0.1:{runner.addresses[0][1]}", served_timeout=limit)
     try:
-        deadline = asyncio.get_running_loop().time() + left_s
-        return await rules(make_request(risk="low", _deadline=deadline, _labels=labels))
+        for _ in range(times):
+            deadline = asyncio.get_running_loop().time() + left_s
+            response = await rules(
+                make_request(risk="low", _deadline=deadline, _labels=labels, _traceparent=traceparent)
+            )
+        return response
     finally:
         await rules.close()
         if answered is not None:
