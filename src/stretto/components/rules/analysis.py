@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
+from stretto.components.rules.codes import RuleCode
 from stretto.components.rules.expressions import check_expressions
-from stretto.components.rules.facts import going_out
+from stretto.components.rules.facts import going_out, seen_by
 from stretto.components.rules.files import RuleFiles, read_files
 from stretto.components.rules.model import Model, ModelNode, NodeKind
 from stretto.components.rules.table_check import RuleNote, TableVerdict, check_table
+from stretto.spec.nodes import quote
 from stretto.spec.report import Report
 from stretto.types.json import JsonObject, Schema
 
@@ -35,8 +38,37 @@ def check_rules(path: Path, given: JsonObject | None = None) -> Analysis:
         for key, model in files.models.items()
         for verdict in _tables(model, files.orders[key], _input_of(model, given if key == files.main else None), report)
     ]
+    _check_answers(files.model, report)
     report.raise_if_any()
-    return Analysis(files=files, tables=tuple(verdicts), notes=tuple(note for each in verdicts for note in each.notes))
+    notes = [note for each in verdicts for note in each.notes]
+    notes += [note for model in files.models.values() for note in _loose_switches(model)]
+    return Analysis(files=files, tables=tuple(verdicts), notes=tuple(notes))
+
+
+def _check_answers(model: Model, report: Report) -> None:
+    """What goes out must be an object; the engine would say so of each input only when it comes."""
+    for end in model.of_kind(NodeKind.OUTPUT):
+        before = model.before(end)
+        if len(before) == 1 and before[0].makes_list:
+            message = f"the node {quote(before[0].name)} makes a list, and the rules' answer is an object"
+            expected = "an `outputPath`, or an expression node after it"
+            report.add(before[0].span.problem(RuleCode.FORM, message, expected=expected))
+
+
+def _loose_switches(model: Model) -> Iterator[RuleNote]:
+    """Switches out of which no way may lead: the engine then answers an empty object, without a word."""
+    for node in model.of_kind(NodeKind.SWITCH):
+        joined = {edge.branch for edge in model.edges if edge.source == node.id}
+        what = f"the switch {quote(node.name)}"
+        if all(formula.text.value.strip() for formula in node.formulas):
+            yield RuleNote(node.span, f"{what} has no last branch without a condition: where no other opens, {_EMPTY}")
+        for formula in node.formulas:
+            if formula.key not in joined:
+                condition = quote(formula.text.value or "else")
+                yield RuleNote(formula.text.span, f"{what} has a branch, {condition}, that leads nowhere: {_EMPTY}")
+
+
+_EMPTY: Final = "nothing is decided, and the answer is an empty object"
 
 
 def _input_of(model: Model, given: JsonObject | None) -> Schema:
@@ -58,7 +90,7 @@ def _tables(model: Model, order: tuple[ModelNode, ...], given: Schema, report: R
         if broken:
             broken.into(report)
         elif node.table is not None:
-            verdict = check_table(node, node.table, coming, report, is_guarded=node.id in guarded)
+            verdict = check_table(node, node.table, seen_by(node, coming), report, is_guarded=node.id in guarded)
             yield verdict
         always = verdict is not None and verdict.always_answers
         leaving[node.id] = given if node.kind is NodeKind.INPUT else going_out(node, coming, always=always)

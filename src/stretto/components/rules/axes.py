@@ -6,7 +6,15 @@ import msgspec
 
 from stretto.components.rules.cells import constants_of
 from stretto.components.rules.coverage import Axis
-from stretto.components.rules.facts import NOTHING_KNOWN, FieldFacts, constants_in, field_facts, is_path, possible
+from stretto.components.rules.facts import (
+    NOTHING_KNOWN,
+    FieldFacts,
+    constants_in,
+    field_facts,
+    is_path,
+    is_sure,
+    possible,
+)
 from stretto.components.rules.model import Table
 from stretto.components.rules.oracle import fits
 from stretto.components.rules.values import Part, parts_of
@@ -28,17 +36,17 @@ class FieldAxis(msgspec.Struct, frozen=True, kw_only=True):
     """Its values do not hang on those of another axis: it is a plain path, and no axis looks into it."""
 
 
-def axes_of(table: Table, coming: Schema) -> list[FieldAxis]:
-    """The axes of a table that this comes into; columns without a field cannot be analysed, and are one axis each."""
+def axes_of(table: Table, seen: Schema) -> list[FieldAxis]:
+    """The axes of a table whose cells see this; columns without a field cannot be analysed, and are one axis each."""
     by_field: dict[str, list[int]] = {}
     for index, column in enumerate(table.inputs):
         by_field.setdefault(column.field or f"column {column.name}", []).append(index)
-    return [_axis(table, field, columns, coming, [*by_field]) for field, columns in by_field.items()]
+    return [_axis(table, field, columns, seen, [*by_field]) for field, columns in by_field.items()]
 
 
-def _axis(table: Table, field: str, columns: list[int], coming: Schema, fields: Sequence[str]) -> FieldAxis:
+def _axis(table: Table, field: str, columns: list[int], seen: Schema, fields: Sequence[str]) -> FieldAxis:
     has_field = bool(table.inputs[columns[0]].field)
-    facts = field_facts(coming, field) if is_path(field) and table.reads_input else NOTHING_KNOWN
+    facts = field_facts(seen, field) if is_path(field) else NOTHING_KNOWN
     cells = {row.inputs[column].value for row in table.rows for column in columns} - {""}
     constants = {cell: constants_of(cell) if has_field else None for cell in cells}
     texts, numbers = constants_in(facts.schema)
@@ -68,6 +76,13 @@ def _axis(table: Table, field: str, columns: list[int], coming: Schema, fields: 
         ),
         is_alone=is_path(field) and not any(_looks_into(field, other) for other in fields),
     )
+
+
+def outcome_of(table: Table) -> Axis:
+    """An axis of one part: each row may fit it, and those surely do whose outputs can be computed in any case."""
+    whole, nothing = frozenset({0}), frozenset[int]()
+    sure = [all(is_sure(cell.value) for cell in row.outputs) for row in table.rows]
+    return Axis(possible=whole, may=(whole,) * len(sure), must=tuple(whole if each else nothing for each in sure))
 
 
 def _looks_into(field: str, other: str) -> bool:

@@ -22,6 +22,8 @@ class RuleCode(StrEnum):
     """A cell, condition or expression that the engine cannot read."""
     NOT_DETERMINISTIC = "rules.not_deterministic"
     """An expression that asks the clock or a die."""
+    LOOP = "rules.loop"
+    """An expression that counts too far, or as far as its input says."""
     NEVER = "rules.never"
     """A cell that no value fits, or none that its field may hold."""
     GAP = "rules.gap"

@@ -5,6 +5,8 @@ from collections.abc import Collection
 from typing import Final
 
 from stretto.components.rules.codes import RuleCode
+from stretto.components.rules.counting import MAX_COUNT, counts_too_far
+from stretto.components.rules.facts import seen_by
 from stretto.components.rules.model import ModelNode, NodeKind, Table
 from stretto.components.rules.oracle import is_deterministic, trouble_with_cell, trouble_with_expression
 from stretto.spec.nodes import quote
@@ -18,18 +20,22 @@ _CONSTANTS: Final = frozenset({"true", "false", "null"})
 
 
 def check_expressions(node: ModelNode, coming: Schema, report: Report) -> None:
-    """Report what the engine cannot read, what depends on clock or die, and words that were meant as text."""
-    fields = _closed_fields(coming)
+    """Report what the engine cannot read, what depends on clock or die, what counts without end, and words that were
+    meant as text."""
+    if node.input_field is not None:
+        _check(node.input_field, f"the `inputField` of {quote(node.name)}", None, report, is_cell=False)
     if node.table is not None:
-        _check_table(node.table, node.name, fields, report)
+        _check_table(node.table, node.name, _closed_fields(seen_by(node, coming)), report)
     for formula in node.formulas:
-        is_else = node.kind is NodeKind.SWITCH and not formula.text.value.strip()
-        if not is_else:
+        is_empty = not formula.text.value.strip()
+        if is_empty and node.kind is not NodeKind.SWITCH:
+            message = f"`{formula.key}` of {quote(node.name)} is empty, and the engine passes over it"
+            report.add(formula.text.span.problem(RuleCode.EXPRESSION, message, expected="an expression"))
+        elif not is_empty:
             _check(formula.text, f"`{formula.key}` of {quote(node.name)}", None, report, is_cell=False)
 
 
 def _check_table(table: Table, name: str, fields: Collection[str] | None, report: Report) -> None:
-    fields = fields if table.reads_input else None
     for column in table.inputs:
         if column.field:
             what = f"the input column {quote(column.name)} of {quote(name)}"
@@ -67,6 +73,10 @@ def _check(
         message = f"{what} is {quote(value)}, which asks the clock or a die"
         expected = "the same answer to the same input: take the time as a field of it"
         report.add(text.span.problem(RuleCode.NOT_DETERMINISTIC, message, expected=expected))
+    elif counts_too_far(value, is_cell=is_cell):
+        message = f"{what} is {quote(value)}, which visits the numbers of a range, and nothing stops it"
+        expected = f"a range after `in`; or in a closure, with both ends written out, of at most {MAX_COUNT:,} numbers"
+        report.add(text.span.problem(RuleCode.LOOP, message, expected=expected))
     elif fields is not None and _BARE_WORD.fullmatch(value) and value not in {*_CONSTANTS, *fields}:
         message = f"{what} is {quote(value)}, a field that does not come in, so it reads as null"
         known = f"one of {', '.join(sorted(fields))}"

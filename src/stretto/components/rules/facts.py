@@ -42,6 +42,19 @@ def is_path(field: str) -> bool:
     return _PATH.fullmatch(field) is not None
 
 
+def is_sure(output: str) -> bool:
+    """Whether an output can be computed whatever comes in: empty, a constant, or a path, which gives null at worst."""
+    return not output or is_path(output) or _LITERAL.fullmatch(output) is not None or _is_json(output)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
 def field_facts(schema: Schema, path: str) -> FieldFacts:
     """What a schema of the whole says of one path in it."""
     at: Json = dict(schema)
@@ -58,8 +71,12 @@ def field_facts(schema: Schema, path: str) -> FieldFacts:
         may_miss |= not _is_object(at)
         at = properties[part]
     found: JsonObject = at if isinstance(at, dict) else {}
-    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-    return FieldFacts(schema={**definitions, **_parted(found)}, may_miss=may_miss, is_known=bool(found))
+    return FieldFacts(schema={**_definitions(schema), **_parted(found)}, may_miss=may_miss, is_known=bool(found))
+
+
+def _definitions(schema: Schema) -> JsonObject:
+    """What references inside a schema are to."""
+    return {key: schema[key] for key in ("$defs", "definitions") if key in schema}
 
 
 def _is_object(schema: Mapping[str, Json]) -> bool:
@@ -104,6 +121,28 @@ def _constants(schema: Json) -> Iterator[Json]:
             yield from _constants(value)
 
 
+def seen_by(node: ModelNode, coming: Schema) -> Schema:
+    """What the expressions of a node see of what comes into it: all, what its ``inputField`` picks, or each item."""
+    seen = coming
+    if node.input_field is not None:
+        if not is_path(node.input_field.value):
+            return {}
+        facts = field_facts(coming, node.input_field.value)
+        seen = _seen(facts.schema, may_miss=facts.may_miss)
+    if not node.loops:
+        return seen
+    items = seen.get("items")
+    if not isinstance(items, dict) or "prefixItems" in seen:
+        return {}
+    return _seen({**_definitions(seen), **items}, may_miss=False)
+
+
+def _seen(schema: Schema, *, may_miss: bool) -> Schema:
+    """A value as a whole to be looked into: what may be no object lacks every field."""
+    is_object = schema.get("type") == "object" and not may_miss
+    return schema if is_object or schema.get("type") == "array" else {**schema, "type": ["object", "null"]}
+
+
 def possible(parts: tuple[Part, ...], facts: FieldFacts) -> frozenset[int]:
     """The indices of the parts that a field may hold a value of."""
     holds = jsonschema_rs.Draft202012Validator(facts.schema, offline=True)
@@ -129,7 +168,7 @@ def going_out(node: ModelNode, coming: Schema, *, always: bool) -> Schema:
     """What leaves a node that this comes into; `always` says that each input gets an answer from its table."""
     if node.kind is NodeKind.SWITCH:
         return coming
-    if node.table is not None and not node.table.nests_output and node.table.hit_policy is HitPolicy.FIRST:
+    if node.table is not None and not (node.loops or node.output_path) and node.table.hit_policy is HitPolicy.FIRST:
         made = _made_by(node.table, always=always)
         return _beside(coming, made) if node.passes_input else made
     return {}
@@ -155,22 +194,21 @@ def _as_json(literal: str) -> str:
 
 
 def _beside(coming: Schema, made: JsonObject) -> Schema:
-    """What came in and what was made, side by side; what was made stands where both have a field."""
+    """What came in and what was made, side by side; a field that may not have been made holds what came in, or that."""
     before, own = coming.get("properties"), made.get("properties")
     if not isinstance(before, dict) or not isinstance(own, dict):
         return {}
     required = [name for each in (coming, made) for name in _names(each.get("required"))]
-    overwritten = [name for name in own if name not in _names(made.get("required"))]
+    sure = _names(made.get("required"))
+    others: Json = {"not": {}} if coming.get("additionalProperties") is False else {}
+    written: JsonObject = {
+        name: own[name] if name in sure else {"anyOf": [before.get(name, others), own[name]]} for name in own
+    }
     return {
         **coming,
-        "properties": {**before, **{name: _either(before.get(name), own[name], overwritten, name) for name in own}},
+        "properties": {**before, **written},
         "required": [*dict.fromkeys(required)],
     }
-
-
-def _either(before: Json, own: Json, overwritten: list[str], name: str) -> Json:
-    """A field that may or may not have been overwritten holds the one or the other."""
-    return {"anyOf": [before, own]} if before is not None and name in overwritten else own
 
 
 def _names(value: Json) -> list[str]:

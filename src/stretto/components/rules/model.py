@@ -69,10 +69,6 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     inputs: tuple[Column, ...]
     outputs: tuple[Column, ...]
     rows: tuple[Row, ...]
-    reads_input: bool
-    """Its cells see what came into the node as it came: neither ``inputField`` nor a loop stands between."""
-    nests_output: bool
-    """Its answer is put under ``outputPath``, or is a list of a loop's answers."""
 
 
 class Formula(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,12 +89,24 @@ class ModelNode(msgspec.Struct, frozen=True, kw_only=True):
     """Of its name, else of the whole."""
     passes_input: bool = False
     """What came in goes out beside what it makes."""
+    input_field: Located[str] | None = None
+    """The expression that picks what it sees; None when it sees all that comes in."""
+    loops: bool = False
+    """It is asked for each item of the list that comes in, and makes a list."""
+    output_path: str = ""
+    """Where it puts what it makes; empty when that is all that goes out."""
     schema: JsonObject | None = None
     """Of an input or output node."""
     table: Table | None = None
     formulas: tuple[Formula, ...] = ()
     decision: Located[str] | None = None
     """The file that a decision node names."""
+
+    @property
+    def makes_list(self) -> bool:
+        """What goes out of it is no object."""
+        collects = self.table is not None and self.table.hit_policy is HitPolicy.COLLECT
+        return not self.output_path and (self.loops or collects)
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,8 @@ from stretto.types.json import Json, JsonObject
 _FIELD: Final = "value"
 _NOT_DETERMINISTIC: Final = re.compile(r"\brand\s*\(|\bd\s*\(\s*\)|\b(?:d|date|time)\s*\(\s*[\"'`]now\b")
 """``rand(6)``, ``d()``, ``date("now")``: zen-engine 2.1, functions of its expression language."""
+_TOLD_TEXT: Final = re.compile(r"\"(?!now\b)[^\"]*\"|'(?!now\b)[^']*'")
+"""Text in which such words mean nothing: ``"in rand (ZAR)"``."""
 
 
 def fits(cells: Sequence[str], parts: Sequence[Part]) -> list[frozenset[int]]:
@@ -33,7 +35,7 @@ def trouble_with_expression(text: str) -> str:
 
 def is_deterministic(text: str) -> bool:
     """Whether an expression asks neither the clock nor a die."""
-    return _NOT_DETERMINISTIC.search(text) is None
+    return _NOT_DETERMINISTIC.search(_TOLD_TEXT.sub("''", text)) is None
 
 
 def first_line(error: Exception) -> str:

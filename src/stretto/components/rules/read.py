@@ -9,11 +9,12 @@ import msgspec
 
 from stretto.components.rules.codes import RuleCode
 from stretto.components.rules.model import Edge, Formula, Model, ModelNode, NodeKind
+from stretto.components.rules.passing import passing_of
 from stretto.components.rules.table_form import table_of
 from stretto.components.rules.taking import items_of, mapping_in, text_in
 from stretto.spec.json_schema import check_json_schema
 from stretto.spec.json_tree import json_tree
-from stretto.spec.nodes import MapNode, Node, describe, quote, to_json_object
+from stretto.spec.nodes import MapNode, Node, ScalarNode, describe, quote, to_json_object
 from stretto.spec.read import read_source
 from stretto.spec.report import Report
 from stretto.spec.source import Located, Source
@@ -111,7 +112,6 @@ def _filled(node: ModelNode, content: MapNode | None, report: Report) -> ModelNo
         message = f"the node {quote(node.name)} of type {node.kind} has no `content`"
         report.add(node.span.problem(RuleCode.FORM, message, expected="what it decides, in `content`"))
         return None
-    passes = to_json_object(content).get("passThrough") is True
     if node.kind in (NodeKind.INPUT, NodeKind.OUTPUT):
         held["schema"] = _schema(content, node, report)
     elif node.kind is NodeKind.TABLE:
@@ -121,8 +121,10 @@ def _filled(node: ModelNode, content: MapNode | None, report: Report) -> ModelNo
     else:
         held["formulas"] = tuple(_formulas(content, node, report))
     if node.kind is NodeKind.SWITCH:
-        passes = True
-    return msgspec.structs.replace(node, passes_input=passes, **held)
+        held["passes_input"] = True
+    elif node.kind in (NodeKind.TABLE, NodeKind.EXPRESSION, NodeKind.DECISION):
+        held |= passing_of(content, node, report)
+    return msgspec.structs.replace(node, **held)
 
 
 def _schema(content: MapNode, node: ModelNode, report: Report) -> JsonObject | None:
@@ -159,10 +161,17 @@ def _formulas(content: MapNode, node: ModelNode, report: Report) -> Iterator[For
         if not isinstance(item, MapNode):
             _form(item, f"one of `{listed}` is {describe(item)}", f"an object with {key} and {text}", report)
             continue
+        if not is_switch and not (_said(item, key) or _said(item, text)):
+            continue  # the editor saves the line that nobody wrote on, and the engine passes over it
         name = text_in(item, key, f"one of `{listed}`", report)
         value = text_in(item, text, f"one of `{listed}`", report, may_be_empty=True, may_be_missing=True)
         if name is not None and value is not None:
             yield Formula(key=name.value, text=value)
+
+
+def _said(item: MapNode, key: str) -> object:
+    found = item.get(key)
+    return found.value if isinstance(found, ScalarNode) else found
 
 
 def _edges(edges: tuple[Node, ...], report: Report) -> Iterator[Edge]:

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from stretto.components.rules.axes import FieldAxis, axes_of
+from stretto.components.rules.axes import FieldAxis, axes_of, outcome_of
 from stretto.components.rules.codes import RuleCode
 from stretto.components.rules.coverage import MAX_STATES, Coverage, Region, cover, overlaps
 from stretto.components.rules.model import HitPolicy, ModelNode, Row, Table
@@ -49,25 +49,29 @@ class TableVerdict(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[RuleNote, ...] = ()
 
 
-def check_table(node: ModelNode, table: Table, coming: Schema, report: Report, *, is_guarded: bool) -> TableVerdict:
-    """Analyse the table of a node. `is_guarded`: a switch before it lets only some inputs through."""
-    return _Check(node, table, coming, report, is_guarded=is_guarded).run()
+def check_table(node: ModelNode, table: Table, seen: Schema, report: Report, *, is_guarded: bool) -> TableVerdict:
+    """Analyse the table of a node whose cells see what `seen` describes.
+
+    `is_guarded`: a switch before it lets only some inputs through.
+    """
+    return _Check(node, table, seen, report, is_guarded=is_guarded).run()
 
 
 class _Check:
     """One table under analysis."""
 
-    def __init__(self, node: ModelNode, table: Table, coming: Schema, report: Report, *, is_guarded: bool) -> None:
+    def __init__(self, node: ModelNode, table: Table, seen: Schema, report: Report, *, is_guarded: bool) -> None:
         self._node = node
         self._what = f"the table {quote(node.name)}"
         self._table = table
         self._report = report
         self._is_guarded = is_guarded
-        self._axes = axes_of(table, coming)
+        self._axes = axes_of(table, seen)
+        self._outcome = outcome_of(table)
         self._notes: list[RuleNote] = []
 
     def run(self) -> TableVerdict:
-        axes = [each.axis for each in self._axes]
+        axes = [*(each.axis for each in self._axes), self._outcome]
         never = self._check_cells()
         found = cover(axes, len(self._table.rows))
         if not found.is_whole:
@@ -152,7 +156,9 @@ class _Check:
     def _covering(self, index: int) -> Row | None:
         """One earlier row that fits all that a row fits, if a single one does."""
         for above in range(index):
-            if all(a.axis.may[index] & a.axis.possible <= a.axis.must[above] for a in self._axes):
+            if self._outcome.must[above] and all(
+                a.axis.may[index] & a.axis.possible <= a.axis.must[above] for a in self._axes
+            ):
                 return self._table.rows[above]
         return None
 
@@ -179,7 +185,7 @@ class _Check:
         return tuple(a.axis.must[first] & a.axis.must[second] & a.axis.possible for a in self._axes)
 
     def _tell_unanalysed(self) -> bool:
-        """Note the cells that could not be analysed; gives whether there was none."""
+        """Note the cells, rows and fields that could not be analysed; gives whether there was none."""
         left = [
             (row, cell)
             for row in self._table.rows
@@ -191,11 +197,16 @@ class _Check:
             number = f"{len(left)} of its cells" if len(left) > 1 else "one of its cells"
             text = f"is not fully analysed: {number} cannot be, such as {quote(cell.value)} in {row.label}"
             self._notes.append(RuleNote(cell.span, f"{self._what} {text}"))
+        unsure = [row for row, must in zip(self._table.rows, self._outcome.must, strict=True) if not must]
+        for row in unsure[:1]:
+            number = f"{len(unsure)} of its rows compute" if len(unsure) > 1 else "one of its rows computes"
+            text = f"is not fully analysed: {number} an output, such as {row.label}, and the engine passes over a row "
+            self._notes.append(RuleNote(row.span, f"{self._what} {text}whose output cannot be computed"))
         tied = [axis.field for axis in self._axes if not axis.is_alone and self._table.inputs[axis.columns[0]].field]
         if tied:
             named = ", ".join(f"`{field}`" for field in tied)
             self._note(f"is not fully analysed: {named} may hang on its other columns, which is not looked into")
-        return not left and not tied
+        return not left and not tied and not unsure
 
     def _where(self, region: Region) -> str:
         parts = (

@@ -24,14 +24,11 @@ def table_of(content: MapNode, node: ModelNode, report: Report) -> Table | None:
     if not rows:
         message = f"{what} has no row, so it answers nothing"
         report.add(content.span.problem(RuleCode.GAP, message, expected="one or more rows"))
-    looped = _said(content, "executionMode") == "loop"
     return Table(
         hit_policy=policy,
         inputs=inputs,
         outputs=outputs,
         rows=tuple(_rows(rows, inputs, outputs, what, report)),
-        reads_input=not looped and not _said(content, "inputField"),
-        nests_output=looped or bool(_said(content, "outputPath")),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stretto.components.rules.axes import FieldAxis, axes_of
-from stretto.components.rules.facts import is_path
+from stretto.components.rules.facts import is_path, seen_by
 from stretto.components.rules.files import RuleFiles
 from stretto.components.rules.model import NodeKind
 from stretto.types.json import Json, JsonObject, Schema
@@ -16,15 +16,16 @@ def witnesses(files: RuleFiles, given: Schema) -> Iterator[JsonObject]:
     """
     model = files.model
     for node in files.orders[files.main]:
-        if node.table is None or any(each.kind is not NodeKind.INPUT for each in model.before(node)):
+        within = "" if node.input_field is None else f"{node.input_field.value}."
+        if node.table is None or node.loops or any(each.kind is not NodeKind.INPUT for each in model.before(node)):
             continue
-        axes = [axis for axis in axes_of(node.table, given) if is_path(axis.field)]
+        axes = [axis for axis in axes_of(node.table, seen_by(node, given)) if is_path(within + axis.field)]
         for row in range(len(node.table.rows)):
             found = [(axis.field, _value(axis, row)) for axis in axes]
             if all(value is not None for _, value in found):
                 made: JsonObject = {}
                 for field, value in found:
-                    _put(made, field.split("."), value)
+                    _put(made, (within + field).split("."), value)
                 yield made
 
 
