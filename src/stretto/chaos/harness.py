@@ -2,8 +2,8 @@
 
     engine ──▶ struck by the schedule's fault? ──▶ counted ──▶ the real component
 
-A wrapper has its component's card, digest and all, so that runs are pinned to the same manifest; it opens, leases and
-confirms as the component does, and no more than that.
+A wrapper has its component's card, digest and all, so that runs are pinned to the same manifest; it opens, leases,
+confirms and aligns as the component does, and no more than that.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,6 +14,7 @@ from stretto.chaos.faults import Work, gone
 from stretto.chaos.lapse import Lapse
 from stretto.chaos.ledger import Ledger
 from stretto.types.card import Card
+from stretto.types.meaning import Aligned, AlignerComponent
 from stretto.types.messages import Call, Request, Response, RunInfo
 from stretto.types.protocols import Component, Confirms, Opens, OpensPerRun, Session
 
@@ -147,6 +148,14 @@ class _Confirming:
         return await self._harness.confirm(self._inner, self._inner.card, request)
 
 
+class _Aligning:
+    _inner: Any  # Any: as above
+
+    def align(self, text: str) -> Aligned | None:
+        """What the component takes a text for."""
+        return cast("Aligned | None", self._inner.align(text))
+
+
 class _WrappedSession:
     def __init__(self, harness: Harness, card: Card, inner: Session) -> None:
         self._harness = harness
@@ -170,6 +179,7 @@ def _wrapper(component: Component) -> type[Wrapped]:
             (_LimitsOpening, hasattr(component, "open_limit")),
             (_OpeningPerRun, isinstance(component, OpensPerRun)),
             (_Confirming, isinstance(component, Confirms)),
+            (_Aligning, isinstance(component, AlignerComponent)),
         )
         if has
     ]

@@ -99,6 +99,7 @@ class MutationTrial:
             purpose="chaos-mutant",
             run_limit_s=run_limit_s,
             concurrency=concurrency,
+            alone=True,  # else a breaker that opened on some mutants would hide others
             on_run=on_run,
         )
 

@@ -75,10 +75,12 @@ class Trial:
         purpose: str,
         run_limit_s: float,
         concurrency: int,
+        alone: bool = False,
         on_run: Callable[[], None] | None = None,
     ) -> None:
+        """Runs are served as they would be, one after what became of the others; with `alone` they know of none."""
         self.harness = Harness(schedule)
-        self.workflow = workflow.wrapped(self.harness.wrap)
+        self.workflow = workflow.wrapped(self.harness.wrap, alone=alone)
         self.outcomes: dict[int, Outcome] = {}
         self.begun: set[int] = set()
         """Indices of the runs that were accepted."""

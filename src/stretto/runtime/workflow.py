@@ -24,6 +24,7 @@ from stretto.engine.standby import Fallbacks, Standbys
 from stretto.engine.substitutes import encoded_answer
 from stretto.plan.model import Plan
 from stretto.record.model import EffectRecord, Run
+from stretto.runtime.alone import Alone
 from stretto.runtime.asked import (
     admit_each,
     as_component,
@@ -107,7 +108,7 @@ class Workflow:
     @property
     def fallbacks(self) -> Fallbacks:
         """How often fallbacks answered, by why: that of the workflow, and those of its steps. Counted like
-        `protections`, without the runs of `for_rollouts`."""
+        `protections`, without the runs of `for_rollouts`, unless these are `wrapped`."""
         return self._kin.standbys.stats(self.plan, self._kin.protections.streaks)
 
     def component(self, name: str) -> Component:
@@ -136,13 +137,15 @@ class Workflow:
         """
         return Workflow(self._source, self._catalog.per_run(), self.store, kin=self._kin)
 
-    def wrapped(self, wrap: Callable[[Component], Component]) -> "Workflow":
+    def wrapped(self, wrap: Callable[[Component], Component], *, alone: bool = False) -> "Workflow":
         """This workflow with something between the engine and every component, compiled again: faults, or counters.
 
         `wrap` must give the same for the same component each time. Shares the store, and nothing that is open; what
-        protects components (quotas, breakers, bulkheads) begins anew.
+        protects components (quotas, breakers, bulkheads) and what is known of failures in a row begin anew. With
+        `alone` there are none of these: no run changes anything for another.
         """
-        return Workflow(self._source, self._catalog.wrapped(wrap), self.store)
+        source = Alone(self._source) if alone else self._source
+        return Workflow(source, self._catalog.wrapped(wrap), self.store)
 
     # run
 
@@ -379,7 +382,7 @@ class Workflow:
                 self.store,
                 input_key=input_key,
                 protections=self._kin.protections,
-                standbys=None if self._catalog.is_per_run else self._kin.standbys,
+                standbys=None if self._catalog.is_per_run and self._catalog.wrap is None else self._kin.standbys,
                 tuned=self._tuning.tuned,
             )
             self._engine.live = self._live

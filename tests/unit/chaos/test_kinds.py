@@ -133,6 +133,16 @@ def test_the_fallback_of_a_workflow_answers_and_can_be_struck(
     assert report.answered == statuses.get("business_fallback", 0)
 
 
+def test_a_fallback_stands_in_for_runs_after_three_that_failed_as_it_does_in_serving(tmp_path: Path) -> None:
+    chaos = parse_chaos("stretto: 1\nmutants: 0\nfaults: [{component: kept, fault: loss, rate: 1}]")
+    with Store(tmp_path / "runs.db") as store:
+        workflow = workflow_of(tmp_path, BUSINESS, [Kept, spare], store)
+        report = made(Experiment(workflow, chaos, [Given(input={})], runs=20, concurrency=1))
+        assert workflow.fallbacks.workflow is None, "what serving knows is untouched"
+    (row,) = report.faults
+    assert (row.injected, report.answered) == (3, 20)
+
+
 INNER = """
 stretto: 1
 name: inner

@@ -153,3 +153,37 @@ def test_what_is_put_back_or_refused_is_caught_and_what_is_taken_for_another_is_
     assert found.good_runs == 2
     planner_only = {each.wrong for each in found.survivors if each.step == "planner"}
     assert (planner_only, found.by) == (survive, by)
+
+
+def test_a_breaker_that_opens_on_some_wrong_values_hides_no_others(tmp_path: Path) -> None:
+    """Nor does a fallback that stands in after one failure."""
+    others = ", ".join(f"v{number}" for number in range(20))
+    text = f"""
+stretto: 1
+name: guarded
+fallback: {{component: spare, after: 1}}
+contract:
+  input: {{query: string}}
+  output: {{intent: string}}
+  semantics:
+    intent: {{values: [track, refund], at: [planner.intent], synonyms: {{refund: [money back], track: [trace]}}}}
+    other: {{values: [{others}], at: [output.unsaid]}}
+steps:
+  - name: planner
+    component: planner
+    input_mapping: {{query: "input.query"}}
+    resilience: {{breaker: {{failure_rate: 0.1, min_calls: 1}}, retry: {{attempts: 2, base: 1ms}}}}
+output: {{intent: "steps.planner.intent", unsaid: "steps.planner.unsaid"}}
+""".replace("output: {intent: string}", "output: {intent: string, unsaid: string?}")
+    with Store(tmp_path / "guarded.db") as store:
+        guarded = workflow_of(tmp_path, text, [talker, spare], store)
+        chaos = parse_chaos(f"stretto: 1\nmutants: 42\nfaults: [{HARMLESS}]")
+        found = made(Experiment(guarded, chaos, GIVEN, runs=1)).mutation
+    assert found is not None
+    assert (found.mutants, found.caught) == (42, 40)
+
+
+@stretto.component("spare", effects="pure")
+async def spare(query: str) -> dict[str, str]:
+    """Stands in."""
+    return {"intent": "track"}
