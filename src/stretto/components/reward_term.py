@@ -8,6 +8,7 @@ from stretto.components.codes import ComponentCode
 from stretto.components.python.invoke import context_for, evaluator
 from stretto.components.python.place import refuse
 from stretto.components.python.signature import Signature, read_signature
+from stretto.components.threads import threads_for
 from stretto.record.texts import recordable
 from stretto.types.errors import StrettoError
 from stretto.types.learning import Reward
@@ -53,7 +54,9 @@ class RewardTerm:
         evaluate = evaluator(name, self.function, signature, inline=self.inline)
         queue_ms = 0.0
         try:
-            value, queue_ms = await evaluate(signature.own_fields(request.input), context)
+            value, queue_ms = await evaluate(
+                signature.own_fields(request.input), context, threads_for(request.call.path)
+            )
         except StrettoError as error:
             rewards = tuple(Reward(name=term, value=None, reason=recordable(str(error))) for term in self.names)
         else:

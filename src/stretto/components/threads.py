@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from stretto.types.errors import Code, ComponentError
+from stretto.types.ids import FALLBACK_PATH, StepPath
 from stretto.types.unbegun import NeverBegun
 
 MAX_THREADS: Final = min(32, (os.cpu_count() or 1) + 4)
@@ -47,8 +48,9 @@ class _Job:
 class Threads:
     """A bounded pool of daemon threads, started as they are needed."""
 
-    def __init__(self, size: int = MAX_THREADS, *, told_after_s: float = TOLD_AFTER_S) -> None:
+    def __init__(self, size: int = MAX_THREADS, *, name: str = "stretto", told_after_s: float = TOLD_AFTER_S) -> None:
         self.size = size
+        self._name = name
         self._told_after_s = told_after_s
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._idle = threading.Semaphore(0)
@@ -105,7 +107,7 @@ class Threads:
                 return
             self._started += 1
             number = self._started
-        threading.Thread(target=self._serve, name=f"stretto-{number}", daemon=True).start()
+        threading.Thread(target=self._serve, name=f"{self._name}-{number}", daemon=True).start()
 
     def _serve(self) -> None:
         while True:
@@ -193,3 +195,16 @@ def _deliver(job: _Job, outcome: Outcome) -> None:
 
 THREADS: Final = Threads()
 """Shared by all Python components of the process."""
+
+FALLBACK_THREADS: Final = Threads(name="stretto-fallback")
+"""For what answers in the place of others: those may be what holds, or waits for, every other thread."""
+
+
+def threads_for(path: StepPath) -> Threads:
+    """Those in which a call at this step path may block."""
+    return FALLBACK_THREADS if path.rpartition("/")[2] == FALLBACK_PATH else THREADS
+
+
+def hangs(component: str) -> bool:
+    """Whether a call of it that was cancelled still runs."""
+    return component in THREADS.hung or component in FALLBACK_THREADS.hung

@@ -2,6 +2,8 @@
 
     enough failures in a row? ─yes─▶ the fallback answers at once
             │ no
+    are the components open? ─no, and they do not open─▶ the fallback answers
+            │ yes
     the run's own work, until its working time is over ─ok─▶ its answer
             │ failed, or out of time
     the fallback answers, within the reserve ─▶ `business_fallback`; if it fails too, the run failed of both
@@ -10,14 +12,16 @@ A run that was cancelled is not answered, nor one that leaves a write in doubt: 
 cannot be made is no failure of the workflow.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Final
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from stretto.engine.alarm import GRACE_S
 from stretto.engine.call import StepCall
-from stretto.engine.failure import error_info
+from stretto.engine.driven import driven
+from stretto.engine.failure import Whose, error_info, reason_of, whose
 from stretto.engine.looking import around
 from stretto.engine.meaning import cross_answer, was_told_nothing
 from stretto.engine.request import RunRequest
@@ -25,17 +29,21 @@ from stretto.engine.run_root import run_root
 from stretto.engine.standby import Standby
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.streak import LEASE_S
-from stretto.plan.model import INPUT, RESOURCES, RUN, BusinessFallback, Frame
-from stretto.record.model import ErrorInfo
+from stretto.plan.model import INPUT, RESOURCES, RUN, BusinessFallback, Frame, Plan
+from stretto.record.model import ErrorInfo, Run
 from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.budget import Budget, BudgetSpec, Pool
 from stretto.types.enums import Reason, RunStatus
-from stretto.types.errors import ContractError, ExpressionError, NotJsonError, ReplayError
+from stretto.types.errors import BudgetError, ComponentError, ContractError, ExpressionError, NotJsonError, ReplayError
 from stretto.types.ids import FALLBACK_PATH
 from stretto.types.json import JsonObject
 
 FAILURES: Final = frozenset({RunStatus.FAILED, RunStatus.EXPIRED})
 """Ends of a run after which its fallback answers."""
+
+
+Opens: TypeAlias = Callable[[], Coroutine[Any, Any, None] | None]
+"""What a run waits for before its work is begun; None when all components are open."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +93,41 @@ async def stand_by(
     await _answer(state, business, frame, lane, failure)
 
 
+async def once_open(
+    opens: Opens, state: RunState, frame: Frame, lane: Lane, work: Callable[[], Awaitable[None]]
+) -> None:
+    """Do the work once the components are open; the run has failed when one does not open in its working time."""
+    opening = opens()
+    if opening is not None:
+        await _open(opening, state, lane)
+        if state.live is not None:  # its probes may be among them
+            frame[RESOURCES] = around(state)
+    if state.run.status is None:
+        await work()
+
+
+async def _open(opening: Coroutine[Any, Any, None], state: RunState, lane: Lane) -> None:
+    alarm, run = lane.alarm, state.run
+    alarm.deadline = lane.budget.work_deadline
+    try:
+        await driven(opening, alarm)
+    except ComponentError as error:
+        info = error_info(error, "")
+        told = recordable(f"not everything could be opened: {info.message}", MESSAGE_CHARS)
+        run.status, run.reason, run.error = (
+            RunStatus.FAILED,
+            reason_of(error),
+            msgspec.structs.replace(info, message=told),
+        )
+    except asyncio.CancelledError as error:
+        if whose(error, alarm) is not Whose.DEADLINE:
+            raise
+        late = BudgetError("the time of the run was spent before its components were open")
+        run.status, run.reason, run.error = RunStatus.EXPIRED, Reason.BUDGET, error_info(late, "")
+    finally:
+        alarm.disarm()
+
+
 def _lease_s(state: RunState, lane: Lane) -> float:
     deadline = lane.budget.final_deadline
     return LEASE_S if deadline is None else deadline - state.now()
@@ -120,12 +163,8 @@ async def _answer(state: RunState, business: BusinessFallback, frame: Frame, lan
     if state.live is not None:
         frame[RESOURCES] = around(state)
     try:
-        output = await _output(state, business, frame, lane)
-        whose = f"the answer of the fallback of workflow '{state.plan.name}'"
-        output = cross_answer(run, state.plan, output, whose)
-        check = state.plan.output_check
-        if check is not None and not check.is_valid(output):
-            raise ContractError(f"{whose} breaks its contract:", check.violations(output))
+        frame[business.op.slot] = await _ask(state, business, frame, lane)
+        keep_answer(run, state.plan, business, frame)
     except StepFailed as second:
         _fail_of_both(state, failure, second.error.message)
     except (ExpressionError, ContractError, NotJsonError) as error:
@@ -134,15 +173,29 @@ async def _answer(state: RunState, business: BusinessFallback, frame: Frame, lan
         run.status = RunStatus.BUSINESS_FALLBACK
 
 
-async def _output(state: RunState, business: BusinessFallback, frame: Frame, lane: Lane) -> JsonObject:
-    """The workflow's output, as its fallback gives it."""
+async def _ask(state: RunState, business: BusinessFallback, frame: Frame, lane: Lane) -> JsonObject:
     final = lane.budget.final_deadline
     reserve = Lane(lane.alarm, Budget(Pool(), final, final))  # tokens and cost that are spent bind no rule
     data = request_of(business, frame)
     is_simulated = any(step.simulated for step in state.run.steps)
     answer = await StepCall(state, business.op, data, FALLBACK_PATH, reserve, is_simulated).run()
-    frame[business.op.slot] = answer
-    return {name: get(frame) for name, get in business.output} if business.output else answer
+    if lane.alarm.is_task_cancelled:  # as after any step: it answered over that
+        raise asyncio.CancelledError
+    return answer
+
+
+def keep_answer(run: Run, plan: Plan, business: BusinessFallback, frame: Frame) -> JsonObject:
+    """Make the workflow's output of what its fallback answered, and keep it in the run.
+
+    Raises ExpressionError when none can be made of it; ContractError, or NotJsonError, when it may not stand.
+    """
+    answer: JsonObject = frame[business.op.slot]
+    output = {name: get(frame) for name, get in business.output} if business.output else answer
+    what = f"the answer of the fallback of workflow '{plan.name}'"
+    output = cross_answer(run, plan, output, what)
+    if plan.output_check is not None and not plan.output_check.is_valid(output):
+        raise ContractError(f"{what} breaks its contract:", plan.output_check.violations(output))
+    return output
 
 
 def request_of(business: BusinessFallback, frame: Frame) -> JsonObject:

@@ -11,7 +11,7 @@ import msgspec
 
 from stretto.engine.admission import Admitted, admit
 from stretto.engine.alarm import Watch
-from stretto.engine.business import grace_s, stand_by
+from stretto.engine.business import Opens, grace_s, once_open, stand_by
 from stretto.engine.call import StepCall
 from stretto.engine.carried import carry_on
 from stretto.engine.downgrade import downgrade_of
@@ -83,6 +83,8 @@ class Engine:
         self._tuned = tuned or Tuned()
         self.live: Live | None = None
         """What probes tell of the machine."""
+        self.opens: Opens | None = None
+        """What opens the components that are not open yet, where a fallback answers when one does not open."""
 
     async def run(self, plan: Plan, request: RunRequest) -> Run:
         """Execute the plan on an input; returns the sealed run, whatever became of it.
@@ -191,7 +193,7 @@ class Engine:
             raise
         finally:
             state.watch.close()
-            await _finish(state)
+            await _finish(state, None if plan.business is None else lane.budget.final_deadline)
         return run
 
     def _state_of(
@@ -256,6 +258,8 @@ class Engine:
             await _work(state, request, frame, lane)
             return
         work = partial(_work, state, request, frame, lane)
+        if self.opens is not None and state.history is None:
+            work = partial(once_open, self.opens, state, frame, lane, work)
         standbys = self._standbys if state.history is None else None
         standby = None if standbys is None else standbys.of(plan, plan.business, state.now())
         await stand_by(state, plan.business, standby, request, frame, lane, work)
@@ -323,8 +327,9 @@ def _read_output(state: RunState, frame: Frame) -> None:
         run.status, run.reason = RunStatus.DEGRADED, downgrade_of(plan, run.steps)
 
 
-async def _finish(state: RunState) -> None:
-    """Close what the run holds and seal its record, also when it was cancelled."""
+async def _finish(state: RunState, answer_by: float | None) -> None:
+    """Close what the run holds, which nobody waits for after `answer_by`, and seal its record; also when it was
+    cancelled."""
     run = state.run
     in_doubt = [effect.path for effect in state.receipts.values() if effect.in_doubt]
     if in_doubt:
@@ -346,7 +351,7 @@ async def _finish(state: RunState) -> None:
         run.usage = Usage(input_tokens=state.tokens_in, output_tokens=state.tokens_out, cost=state.cost)
     try:
         if state.sessions.any_open:  # released even when the run is cancelled again meanwhile
-            run.warnings = await asyncio.shield(asyncio.ensure_future(state.sessions.close()))
+            run.warnings = await state.sessions.close(None if answer_by is None else max(0.0, answer_by - state.now()))
     finally:
         await state.journal.seal(run)  # queued before it first waits, so a cancellation here loses nothing
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from stretto.engine.business import request_of
+from stretto.engine.business import keep_answer, request_of
 from stretto.engine.engine import Engine
 from stretto.engine.request import RunRequest
 from stretto.engine.run_root import run_root
@@ -18,7 +18,7 @@ from stretto.record.model import NULL, EffectRecord, Run, StepRecord, decoded
 from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.budget import BudgetSpec
 from stretto.types.enums import Durability, Reason, StepStatus
-from stretto.types.errors import ExpressionError
+from stretto.types.errors import ContractError, ExpressionError, NotJsonError
 from stretto.types.ids import FALLBACK_PATH, StepPath
 from stretto.types.json import Json, JsonObject
 
@@ -69,24 +69,19 @@ async def exercise(plan: Plan, business: BusinessFallback, run: Run) -> Exercise
         data = request_of(business, frame)
     except ExpressionError as error:
         return _unanswered(str(error), 0.0)
-    made = await Engine(_Nowhere()).run(
-        _alone(plan, business, data), RunRequest(input={}, seed=run.seed, labels={"purpose": "exercise"})
-    )
+    request = RunRequest(input={}, seed=run.seed, tenant=run.tenant, labels={**run.labels, "purpose": "exercise"})
+    made = await Engine(_Nowhere()).run(_alone(plan, business, data), request)
     if made.error is not None:
         return _unanswered(made.error.message, made.duration_ms)
-    frame[business.op.slot] = answer = decoded(made.steps[0].output)
+    frame[business.op.slot] = decoded(made.steps[0].output)
     try:
-        output = {name: get(frame) for name, get in business.output} if business.output else answer
+        output = keep_answer(made, plan, business, frame)
     except ExpressionError as error:
         return _unanswered(str(error), made.duration_ms)
-    violations = () if plan.output_check is None else plan.output_check.violations(output)
-    return Exercised(
-        answered=True,
-        contract=not violations,
-        expectations=judge(business.expectations, run.input_value, output),
-        ms=made.duration_ms,
-        error=recordable("; ".join(map(str, violations)), MESSAGE_CHARS),
-    )
+    except (ContractError, NotJsonError) as error:
+        return msgspec.structs.replace(_unanswered(str(error), made.duration_ms), answered=True)
+    held = judge(business.expectations, run.input_value, output)
+    return Exercised(answered=True, contract=True, expectations=held, ms=made.duration_ms)
 
 
 def _unanswered(error: str, ms: float) -> Exercised:

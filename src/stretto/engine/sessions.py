@@ -1,6 +1,7 @@
 """Sessions of components with scope ``run``: opened at their first call in a run, closed when the run ends."""
 
 import asyncio
+import logging
 from typing import Final
 
 from stretto.engine.holding import close_each
@@ -10,6 +11,11 @@ from stretto.types.protocols import Component, OpensPerRun, Session
 
 CLOSE_GRACE_S: Final = 5.0
 """A session that cannot be closed in this time is left behind: the run has answered already."""
+
+_log: Final = logging.getLogger(__name__)
+
+_CLOSING: Final[set[asyncio.Task[tuple[str, ...]]]] = set()
+"""Under way, also for runs that no longer wait: an event loop holds its tasks weakly."""
 
 
 class Sessions:
@@ -41,8 +47,27 @@ class Sessions:
                 session = self._sessions[name] = await component.open_run(self._info)
         return session
 
-    async def close(self) -> tuple[str, ...]:
-        """Close all, newest first; returns what could not be closed, in words."""
+    async def close(self, within_s: float | None = None) -> tuple[str, ...]:
+        """Close all, newest first; returns what could not be closed, in words.
+
+        Who is cancelled meanwhile, or has waited for `within_s`, leaves the rest to go on by itself.
+        """
+        closing = asyncio.ensure_future(self._close())
+        _CLOSING.add(closing)
+        closing.add_done_callback(_CLOSING.discard)
+        await asyncio.wait({closing}, timeout=within_s)
+        if closing.done():
+            return closing.result()
+        closing.add_done_callback(_tell)
+        return ("at the run's deadline its sessions were still being closed",)
+
+    async def _close(self) -> tuple[str, ...]:
         newest_first = [(f"session of '{name}'", session) for name, session in reversed(self._sessions.items())]
         self._sessions.clear()
         return tuple(await close_each(newest_first, CLOSE_GRACE_S))
+
+
+def _tell(closed: asyncio.Task[tuple[str, ...]]) -> None:
+    """Tell in the log what no record can: the run was sealed before."""
+    for trouble in () if closed.cancelled() else closed.result():
+        _log.warning("%s", trouble)

@@ -25,6 +25,7 @@ from stretto.engine.substitutes import encoded_answer
 from stretto.plan.model import Plan
 from stretto.record.model import EffectRecord, Run
 from stretto.runtime.alone import Alone
+from stretto.runtime.answering import answering_of
 from stretto.runtime.asked import (
     admit_each,
     as_component,
@@ -88,6 +89,7 @@ class Workflow:
         if self._live is not None:
             held["resources"] = self._live
         self._opening = Opening(held, self._kin.shared)
+        self._answering = None if catalog.is_per_run else answering_of(self.plan, self._opening, self._kin.shared)
         self._own_loop = self._kin.join(self._opening)
         self._engine: Engine | None = None
         self._exercising = None if catalog.is_per_run else _exercising(self.plan, store)
@@ -183,7 +185,7 @@ class Workflow:
     async def run_request(self, request: RunRequest) -> Run:
         """Run once, with everything that a run can be asked for."""
         check_request_type(request)
-        engine = await self._ready()
+        engine = await self._ready_to_answer()
         run = await engine.run(self.plan, request)
         if self._exercising is not None:
             self._exercising.after(run)
@@ -221,7 +223,7 @@ class Workflow:
         """
         check_many(concurrency, on_run)
         todo = admit_each(self.plan, requests)
-        engine = await self._ready()
+        engine = await self._ready_to_answer()
 
         make = partial(engine.run_admitted, self.plan)
         exercising = self._exercising
@@ -315,7 +317,7 @@ class Workflow:
                 f"workflow '{self.name}' has no fallback to exercise; `fallback: {{component: ...}}` at the top of its "
                 "file gives it one"
             )
-        await self._ready()
+        await self._ready_to_answer()
         return await exercise_each(self.plan, business, list(runs), self.store, time.time_ns())
 
     # settings
@@ -343,8 +345,12 @@ class Workflow:
 
         What an event loop left open that has ended is opened again. Raises UsageError when they are open in one that
         has not, ComponentError when one does not open, which must be done after 60 s unless the component says more.
+        With a fallback only its own component must: it answers until the others are open, which the log tells.
         """
-        await self._opening.open()
+        if self._answering is None:
+            await self._opening.open()
+        else:
+            await self._answering.open()
         self._kin.following.join(self._tuning)
 
     async def resources(self) -> JsonObject:
@@ -371,10 +377,23 @@ class Workflow:
         finally:
             await share.close()
 
-    async def _ready(self) -> Engine:
-        """The engine, with everything open that it needs. The store's file is made here, not when a workflow loads."""
-        if self._opening.open_in is not asyncio.get_running_loop():  # in every run's way: no more than this
+    async def _ready_to_answer(self) -> Engine:
+        """The engine, for runs that a fallback may answer when not everything is open."""
+        if self._answering is None:
+            return await self._ready()
+        if self._opening.open_in is not asyncio.get_running_loop() and not self._answering.has_tried:
             await self.open()
+        return await self._made_engine()
+
+    async def _ready(self) -> Engine:
+        """The engine, with everything open that it needs."""
+        if self._opening.open_in is not asyncio.get_running_loop():  # in every run's way: no more than this
+            await self._opening.open()
+            self._kin.following.join(self._tuning)
+        return await self._made_engine()
+
+    async def _made_engine(self) -> Engine:
+        """The engine. The store's file is made here, not when a workflow loads."""
         if self._engine is None:
             input_key = await asyncio.to_thread(lambda: self.store.input_key)
             await asyncio.to_thread(self._tuning.refresh)
@@ -386,6 +405,7 @@ class Workflow:
                 tuned=self._tuning.tuned,
             )
             self._engine.live = self._live
+            self._engine.opens = None if self._answering is None else self._answering.opens
         return self._engine
 
     async def aclose(self) -> None:
@@ -397,6 +417,8 @@ class Workflow:
         if self._exercising is not None:
             await self._exercising.close()
         self._kin.following.leave(self._tuning)
+        if self._answering is not None:
+            await self._answering.close()
         await self._opening.close()
         await asyncio.to_thread(self.store.flush)
 

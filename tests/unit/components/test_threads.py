@@ -7,8 +7,9 @@ import threading
 
 import pytest
 
-from stretto.components.threads import Threads
+from stretto.components.threads import FALLBACK_THREADS, THREADS, Threads, hangs, threads_for
 from stretto.types.errors import Code, ComponentError
+from stretto.types.ids import StepPath
 from stretto.types.unbegun import NeverBegun
 
 colour: contextvars.ContextVar[str] = contextvars.ContextVar("colour")
@@ -128,3 +129,32 @@ async def test_a_call_cancelled_before_it_began_never_runs() -> None:
     await first
     await threads.run("third", lambda: None)
     assert not ran.is_set()
+
+
+async def test_what_answers_in_the_place_of_others_has_threads_of_its_own() -> None:
+    for path in ("fallback", "pay/fallback", "each[2]/pay/fallback"):
+        assert threads_for(StepPath(path)) is FALLBACK_THREADS
+    for path in ("pay", "fallback/rules#1", "no_fallback"):
+        assert threads_for(StepPath(path)) is THREADS
+    thread, _ = await FALLBACK_THREADS.run("rules", threading.current_thread)
+    assert thread.name.startswith("stretto-fallback-")
+
+
+async def test_a_call_that_hangs_is_known_wherever_it_does() -> None:
+    for threads in (THREADS, FALLBACK_THREADS):
+        gate, entered = threading.Event(), threading.Event()
+
+        def work(entered: threading.Event = entered, gate: threading.Event = gate) -> None:
+            entered.set()
+            assert gate.wait(10)
+
+        task = asyncio.ensure_future(threads.run("stuck", work))
+        await asyncio.to_thread(entered.wait, 10)
+        assert not hangs("stuck")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert hangs("stuck")
+        gate.set()
+        while hangs("stuck"):  # noqa: ASYNC110  # the pool tells nobody
+            await asyncio.sleep(0)

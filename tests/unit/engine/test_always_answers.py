@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from stretto.engine.engine import Engine
@@ -11,7 +12,7 @@ from stretto.plan.check import Check
 from stretto.plan.model import Block, BusinessFallback, CallOp, Retry
 from stretto.record.model import Run
 from stretto.testing import VirtualLoop, run_virtual
-from stretto.types.enums import RunStatus
+from stretto.types.enums import RunStatus, Scope
 from stretto.types.errors import Code, ComponentError
 from stretto.types.messages import Request
 from stretto.types.protection import StreakRule
@@ -101,7 +102,8 @@ def block(ops: list[CallOp], *, side_by_side: bool) -> Block:
     return graph([*ops], []) if side_by_side else linear(*ops)
 
 
-def made(body: Block, seconds: float, reserve: float) -> Run:
+def made(body: Block, seconds: float, reserve: float, *, then_s: float = 0.0) -> Run:
+    """A run, and what becomes of the time after it."""
     rules = call(returning("rules", {"n": 0}), S + 20, name="fallback")
     business = BusinessFallback(op=rules, streak=StreakRule())
 
@@ -109,7 +111,11 @@ def made(body: Block, seconds: float, reserve: float) -> Run:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
         what = plan(body, business=business, budget=deadline(seconds, reserve))
-        return await Engine(Ledger(), clock=loop).run(what, RunRequest(input={}))
+        began = loop.time()
+        run = await Engine(Ledger(), clock=loop).run(what, RunRequest(input={}))
+        assert loop.time() - began <= seconds + 1e-6
+        await asyncio.sleep(then_s)
+        return run
 
     return run_virtual(main())
 
@@ -135,3 +141,38 @@ def test_a_run_answers_by_its_deadline_whatever_its_components_do(
     run = made(block(ops, side_by_side=side_by_side), seconds, seconds * reserved)
     assert run.status in ANSWERED, run.error
     assert run.duration_ms <= seconds * 1000 + 0.01
+
+
+class Desk(Probe):
+    """A component of scope ``run`` whose sessions fail, and take their time to close."""
+
+    def __init__(self, close_s: float) -> None:
+        super().__init__("desk", down, scope=Scope.RUN)
+        self._close_s = close_s
+        self.closed = 0
+
+    async def open_run(self, _run: object) -> "Desk":
+        return self
+
+    async def close(self) -> None:
+        await asyncio.sleep(self._close_s)
+        self.closed += 1
+
+
+def test_nobody_waits_for_a_session_beyond_the_deadline_and_it_is_closed_all_the_same() -> None:
+    desk = Desk(3.0)
+    run = made(linear(call(desk, S, per_run=True)), 2.0, 0.2, then_s=5.0)
+    assert run.status is RunStatus.BUSINESS_FALLBACK
+    assert run.warnings == ("at the run's deadline its sessions were still being closed",)
+    assert desk.closed == 1
+
+
+def test_a_session_that_closes_in_time_is_waited_for() -> None:
+    desk = Desk(1.0)
+    run = made(linear(call(desk, S, per_run=True)), 2.0, 0.2)
+    assert (run.warnings, desk.closed) == ((), 1)
+
+
+def test_what_became_of_a_session_that_nobody_waited_for_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    made(linear(call(Desk(60.0), S, per_run=True)), 2.0, 0.2, then_s=10.0)
+    assert "session of 'desk' did not close: it took longer than 5 s" in caplog.text

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -233,6 +234,24 @@ class TestNotPaperedOver:
         house = run_virtual(main())
         assert house.ledger.runs[0].status is RunStatus.CANCELLED
         assert rules.requests == []
+
+    def test_one_that_is_cancelled_while_its_fallback_answers_is_cancelled_too(self) -> None:
+        async def over_it(_request: Request) -> object:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+            return {"text": "call us"}
+
+        async def main() -> House:
+            house = House()
+            what = answered(call(failing("planner", DOWN), S), by=business(Probe("rules", over_it)))
+            task = asyncio.create_task(house.run(what))
+            await asyncio.sleep(1)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return house
+
+        assert run_virtual(main()).ledger.runs[0].status is RunStatus.CANCELLED
 
     def test_a_replay_that_cannot_be_made_has_failed(self) -> None:
         rules = returning("rules", {})

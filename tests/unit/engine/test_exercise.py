@@ -4,6 +4,7 @@ from typing import Any
 
 from stretto.engine.exercise import Exercised, exercise
 from stretto.plan.check import Check
+from stretto.plan.meaning import Crossing, Domain
 from stretto.plan.model import RUN, BusinessFallback, Expectation, Plan
 from stretto.record.model import Run
 from stretto.testing import run_virtual
@@ -68,3 +69,28 @@ def test_a_fallback_that_fails_or_hangs_has_not_answered() -> None:
 def test_its_answer_is_mapped_as_in_a_run() -> None:
     by = business(returning("rules", {"said": "x"}), output=(("text", read(ANSWER, "said")),))
     assert exercised(by, output_check=Check(TEXT)).held
+
+
+def test_it_is_asked_for_the_tenant_of_the_run_and_told_that_it_is_an_exercise() -> None:
+    rules = returning("rules", {})
+    planner = linear(call(returning("planner", {"x": 1}), S))
+    exercised(business(rules), of=run(planner, request={"tenant": "north", "labels": {"task": "a"}}))
+    info = rules.requests[0].call.run
+    assert (info.tenant, info.labels) == ("north", {"task": "a", "purpose": "exercise"})
+
+
+def test_its_answer_crosses_into_the_domains_of_the_workflow() -> None:
+    domain = Domain(name="intent", values=("track",))
+    crossing = Crossing(
+        at="output.text", path=("text",), domain=domain, exact={"track": "track", "where is it": "track"}
+    )
+    is_track = (Expectation(name="track", holds=lambda frame: frame[1]["text"] == "track"),)
+
+    def judged(said: str) -> Exercised:
+        by = business(returning("rules", {"text": said}), expectations=is_track)
+        return exercised(by, output_check=Check(TEXT), crossings_out=(crossing,))
+
+    assert judged("where is it").held
+    found = judged("nonsense")
+    assert (found.answered, found.contract) == (True, False)
+    assert "nonsense" in found.broken

@@ -42,7 +42,7 @@ async def two(workflow: stretto.Workflow, until: Any) -> list[StepRecord]:
 
 async def test_for_a_thread_of_a_pool_that_is_full(workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch) -> None:
     pool, gate, entered = Threads(1), threading.Event(), threading.Event()
-    monkeypatch.setattr("stretto.components.python.invoke.THREADS", pool)
+    monkeypatch.setattr("stretto.components.threads.THREADS", pool)
 
     @stretto.component(effects="pure")
     def a(prompt: str) -> dict[str, str]:

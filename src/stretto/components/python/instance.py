@@ -8,7 +8,7 @@ from stretto.components.python.invoke import Confirm, Invoke, confirmer, invoker
 from stretto.components.python.place import home_of
 from stretto.components.python.raised import component_error
 from stretto.components.python.signature import Function, Signature
-from stretto.components.threads import THREADS
+from stretto.components.threads import THREADS, hangs
 from stretto.types.errors import InDoubtError, StrettoError
 from stretto.types.messages import Request, Response
 
@@ -31,7 +31,7 @@ class Instance:
         """The write's response, or None if it surely did not happen."""
         if self._confirm is None:
             raise InDoubtError(f"component '{self._name}' has no `confirm` method, so it cannot tell")
-        if self._name in THREADS.hung:  # it may be at that very write, and do it after `confirm` has said no
+        if hangs(self._name):  # it may be at that very write, and do it after `confirm` has said no
             raise InDoubtError(
                 f"a call of '{self._name}' that was given up still runs in its thread; ask when it ended"
             )

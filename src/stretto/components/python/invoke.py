@@ -15,7 +15,7 @@ from stretto.components.python.parameters import by_name
 from stretto.components.python.place import home_of
 from stretto.components.python.raised import component_error
 from stretto.components.python.signature import Function, Signature
-from stretto.components.threads import THREADS
+from stretto.components.threads import Threads, threads_for
 from stretto.types.errors import StrettoError
 from stretto.types.json import JsonObject
 from stretto.types.messages import Call, Request, Response
@@ -24,8 +24,8 @@ Invoke: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 
 Confirm: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response | None]]
 
-Evaluate: TypeAlias = Callable[[JsonObject, Context | None], Coroutine[Any, Any, tuple[Any, float]]]
-"""From fields and context to the function's value and the milliseconds that it waited for a thread."""
+Evaluate: TypeAlias = Callable[[JsonObject, Context | None, Threads], Coroutine[Any, Any, tuple[Any, float]]]
+"""From fields, context and where it may block to the function's value and the milliseconds that it waited there."""
 
 
 def invoker(name: str, function: Function, signature: Signature, *, inline: bool) -> Invoke:
@@ -36,7 +36,7 @@ def invoker(name: str, function: Function, signature: Signature, *, inline: bool
 
     async def invoke(request: Request) -> Response:
         context = context_for(signature, request.call, name)
-        value, queue_ms = await evaluate(request.input, context)
+        value, queue_ms = await evaluate(request.input, context, threads_for(request.call.path))
         return _respond(signature, value, context, queue_ms)
 
     return invoke
@@ -49,7 +49,7 @@ def confirmer(name: str, function: Function, signature: Signature, answers: Sign
 
     async def confirm(request: Request) -> Response | None:
         context = context_for(signature, request.call, name)
-        value, queue_ms = await evaluate(signature.own_fields(request.input), context)
+        value, queue_ms = await evaluate(signature.own_fields(request.input), context, threads_for(request.call.path))
         return None if value is None else _respond(answers, value, context, queue_ms)
 
     return confirm
@@ -66,7 +66,7 @@ def evaluator(name: str, function: Function, signature: Signature, *, inline: bo
         function = by_name(function, signature.positional)
     is_async = inspect.iscoroutinefunction(function)
 
-    async def evaluate(fields: JsonObject, context: Context | None) -> tuple[Any, float]:
+    async def evaluate(fields: JsonObject, context: Context | None, threads: Threads) -> tuple[Any, float]:
         queue_ms = 0.0
         try:
             arguments = signature.bind(fields, context)
@@ -75,7 +75,7 @@ def evaluator(name: str, function: Function, signature: Signature, *, inline: bo
             if inline:
                 value = function(**arguments)
             else:
-                value, queue_ms = await THREADS.run(name, partial(function, **arguments))
+                value, queue_ms = await threads.run(name, partial(function, **arguments))
             if inspect.isawaitable(value):  # a wrapper hid that the function is async
                 value = await value
         except StrettoError:
