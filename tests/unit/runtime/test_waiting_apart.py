@@ -69,7 +69,7 @@ async def test_for_a_thread_that_never_came(
 ) -> None:
     """Nothing was done, a write neither: it is no time-out of the component's, and nothing is in doubt."""
     pool, gate, entered = Threads(1), threading.Event(), threading.Event()
-    monkeypatch.setattr("stretto.components.python.invoke.THREADS", pool)
+    monkeypatch.setattr("stretto.components.threads.THREADS", pool)
 
     def hold() -> None:
         entered.set()
