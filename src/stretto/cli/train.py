@@ -133,10 +133,16 @@ class _Training:
             self._shown, completed=report.update * self._options.tasks_per_update * self._options.group_size
         )
         left_out = ", ".join(f"{count} {reason.value.replace('_', ' ')}" for reason, count in report.excluded.items())
+        told = (
+            "skipped, nothing to learn from"
+            if report.is_skipped
+            else f"reward {report.reward_mean:7.4f}  entropy {report.entropy:6.4f}  "
+            f"KL to the start {report.kl_start:6.4f}  {count_text(report.runs, 'run')}, "
+            f"{count_text(report.decisions, 'decision')}"
+        )
         self._bar.console.print(
-            f"update {report.update:>3} of {self._options.updates}  reward {report.reward_mean:7.4f}  "
-            f"entropy {report.entropy:6.4f}  KL to the start {report.kl_start:6.4f}  {count_text(report.runs, 'run')}, "
-            f"{count_text(report.decisions, 'decision')}{f'  left out: {left_out}' if left_out else ''}",
+            f"update {report.update:>3} of {self._options.updates}  {told}"
+            f"{f'  left out: {left_out}' if left_out else ''}",
             soft_wrap=not self._bar.console.is_terminal,
         )
 
@@ -159,9 +165,13 @@ def _tell(result: TrainResult, file: Path, component: str, *, as_json: bool) -> 
         updates = [msgspec.to_builtins(report) for report in reports]
         print_json({"component": component, "checkpoint": str(result.checkpoint), "updates": updates})
         return
-    runs = sum(report.runs for report in reports)
-    before, after = (number_text(report.reward_mean) for report in (reports[0], reports[-1]))
-    show(f"reward {before} in the first update, {after} in the last; {count_text(runs, 'run')} learnt from")
+    learnt = [report for report in reports if not report.is_skipped]
+    if learnt:
+        runs = sum(report.runs for report in learnt)
+        before, after = (number_text(report.reward_mean) for report in (learnt[0], learnt[-1]))
+        show(f"reward {before} in the first update, {after} in the last; {count_text(runs, 'run')} learnt from")
+    else:
+        show("nothing was learnt: accidents took every run")
     results().print(f"weights: {result.checkpoint}", soft_wrap=True)  # a path that is cut cannot be copied
     weights = shlex.quote(f"{component}={result.checkpoint}")
     notes().print(f"serve them: stretto run {shlex.quote(str(file))} --checkpoint {weights}", soft_wrap=True)

@@ -9,6 +9,7 @@ leaves the last finished update. No random generator is kept: every draw is made
 """
 
 import json
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,6 +46,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     def update(self) -> int:
         """Updates made."""
         return len(self.reports)
+
+    @property
+    def skipped(self) -> int:
+        """How many of the last ones, in a row, accidents left nothing to learn from."""
+        return len(list(takewhile(lambda report: report.is_skipped, reversed(self.reports))))
 
 
 class TrainFolder:

@@ -52,7 +52,8 @@ async def train(
 
     Everything is kept in `folder` after each update. With `resume` a training goes on from there and comes to the
     same numbers as one that was never interrupted, given runs that depend on their seeds only; `updates` may be
-    raised. Cancelling is safe at any moment: what was begun of an update is made again.
+    raised. Cancelling is safe at any moment: what was begun of an update is made again. An update whose runs were all
+    lost to accidents is skipped, and told in the log; a fourth in a row raises LearningError, and `resume` tries again.
 
     Raises UsageError when the folder holds a training and `resume` is not set, holds another one or, with
     `resume`, none, or when another training is at work in it;
@@ -126,7 +127,7 @@ async def _one_update(
     acting = policy.with_weights(str(kept.checkpoint(progress.weights)))
     ids = await rollout(acting, requests_of(tasks, progress.options, number))
     samples = collect(await _read_back(read, ids), acting, downgraded=progress.options.downgraded)
-    report = learner.learn(samples, number)
+    report = learner.learn(samples, number, skipped=progress.skipped)
     progress = msgspec.structs.replace(progress, weights=report.weights, reports=(*progress.reports, report))
     kept.save(progress, learner)
     return progress

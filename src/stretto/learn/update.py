@@ -4,7 +4,9 @@ Shape letters: B decisions, F features, C features that occur in these samples, 
 R runs.
 """
 
+import logging
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -19,6 +21,8 @@ from stretto.learn.options import TrainOptions
 from stretto.learn.samples import Exclusion, Samples, logprobs_of
 from stretto.types.errors import LearningError
 from stretto.types.ids import Digest
+
+_log: Final = logging.getLogger(__name__)
 
 
 class UpdateReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +60,18 @@ class UpdateReport(msgspec.Struct, frozen=True, kw_only=True):
     weights: Digest
     """Weights after the update."""
 
+    @property
+    def is_skipped(self) -> bool:
+        """Whether accidents left nothing to learn from: its figures are 0 then, and the weights are as they were."""
+        return self.decisions == 0
+
+
+MOST_SKIPPED: Final = 3
+"""Updates in a row that may be passed over: what lasts longer is no accident, and every one costs its runs."""
+
+_WEATHER: Final = (Exclusion.ACCIDENT, Exclusion.BUSINESS_FALLBACK)
+"""Left out for what befell a run: that may be over with the next ones. All else is wrong with the next ones too."""
+
 
 class Learner:
     """Weights in training: start, present, and the optimiser's moments."""
@@ -71,11 +87,17 @@ class Learner:
         """The present weights; a copy."""
         return PolicyWeights.from_dense(self.start.spec, self.dense_FK)
 
-    def learn(self, samples: Samples, update: int) -> UpdateReport:
-        """Move the weights by one update's samples. Raises LearningError when there is nothing to learn from."""
-        if samples.decisions == 0:
-            raise LearningError(_nothing(samples, update))
+    def learn(self, samples: Samples, update: int, *, skipped: int = 0) -> UpdateReport:
+        """Move the weights by one update's samples; `skipped` updates before it had none for want of good weather.
+
+        Without a decision the update is skipped, where accidents took them and not for too long; else LearningError.
+        """
         acted = self.weights.digest
+        if samples.decisions == 0:
+            if skipped == MOST_SKIPPED or not any(samples.excluded.get(reason) for reason in _WEATHER):
+                raise LearningError(_nothing(samples, update, skipped))
+            _log.warning("%s", _nothing(samples, update, skipped))
+            return _skipped(update, samples, acted)
         advantages = group_advantages(
             samples.rewards_R, samples.group_R, self.options.advantage, weights_R=samples.weights_R
         )
@@ -160,7 +182,29 @@ def _report(
     )
 
 
-def _nothing(samples: Samples, update: int) -> str:
+def _skipped(update: int, samples: Samples, weights: Digest) -> UpdateReport:
+    return UpdateReport(
+        update=update,
+        runs=0,
+        decisions=0,
+        groups=0,
+        singleton_groups=0,
+        flat_groups=0,
+        excluded=samples.excluded,
+        refused=samples.refused,
+        reward_mean=0.0,
+        surrogate=0.0,
+        entropy=0.0,
+        kl_start=0.0,
+        kl_behaviour=0.0,
+        clip_fraction=0.0,
+        grad_norm=0.0,
+        acted=weights,
+        weights=weights,
+    )
+
+
+def _nothing(samples: Samples, update: int, skipped: int) -> str:
     reasons = ", ".join(f"{reason}: {count}" for reason, count in samples.excluded.items()) or "no runs came back"
     refused = "".join(f"\n  {line}" for line in samples.refused)
     accidents = (
@@ -168,7 +212,8 @@ def _nothing(samples: Samples, update: int) -> str:
         if samples.excluded.get(Exclusion.ACCIDENT)
         else ""
     )
+    before = f", and the {skipped} before it had none either" if skipped else ""
     return (
-        f"update {update} has no decision to learn from ({reasons}). Look at one of its runs with "
+        f"update {update} has no decision to learn from ({reasons}){before}. Look at one of its runs with "
         f"`stretto runs show`; a run needs the label task, a known reward, and a sampled choice{accidents}{refused}"
     )

@@ -18,10 +18,11 @@ from stretto.learn.advantage import Scale
 from stretto.learn.claim import claimed
 from stretto.learn.options import TrainOptions
 from stretto.learn.samples import Exclusion, Recorded
+from stretto.learn.state import TrainFolder
 from stretto.learn.tasks import RolloutRequest, Task
 from stretto.learn.train import TrainResult, train
 from stretto.learn.update import UpdateReport
-from stretto.types.enums import RunStatus
+from stretto.types.enums import Reason, RunStatus
 from stretto.types.errors import LearningError, PolicyMismatchError, StoreError, UsageError
 from stretto.types.ids import RunId
 from stretto.types.json import JsonObject
@@ -223,6 +224,50 @@ async def test_singleton_groups_are_reported(tmp_path: Path) -> None:
 async def test_an_update_with_nothing_to_learn_from_says_why(tmp_path: Path) -> None:
     with pytest.raises(LearningError, match=r"update 1 has no decision to learn from \(reward_unknown: 32\)"):
         await go(tmp_path, World(lambda task, chosen: None))
+
+
+class Weather(World):
+    """In some rollouts, counted from 1, what decides times out."""
+
+    def __init__(self, *bad: int, status: RunStatus = RunStatus.DEGRADED) -> None:
+        super().__init__(right)
+        self.rollouts = 0
+        self._bad = bad
+        self._status = status
+
+    async def rollout(self, policy: SoftmaxPolicy, requests: Sequence[RolloutRequest]) -> list[RunId]:
+        self.rollouts += 1
+        ids = await super().rollout(policy, requests)
+        for run in (self.runs[run_id] for run_id in ids if self.rollouts in self._bad):
+            run.status = self._status
+            run.steps[0] = msgspec.structs.replace(run.steps[0], reason=Reason.TIMEOUT)
+        return ids
+
+
+@pytest.mark.parametrize("status", [RunStatus.DEGRADED, RunStatus.FAILED, RunStatus.BUSINESS_FALLBACK])
+async def test_an_update_that_accidents_leave_nothing_of_is_skipped(
+    tmp_path: Path, status: RunStatus, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = msgspec.structs.replace(OPTIONS, updates=4)
+    result = await go(tmp_path / "a", Weather(2, 3, status=status), options)
+    assert [report.is_skipped for report in result.reports] == [False, True, True, False]
+    first, second, third, last = result.reports
+    assert first.weights == second.weights == third.acted == third.weights == last.acted != last.weights
+    assert "update 3 has no decision to learn from" in caplog.text
+    again = await go(tmp_path / "a", Weather(), options, resume=True)
+    assert again.reports == result.reports, "what was skipped is kept, and reads back"
+
+
+async def test_a_fourth_update_in_a_row_without_anything_to_learn_from_stops_it_until_it_is_resumed(
+    tmp_path: Path,
+) -> None:
+    options = msgspec.structs.replace(OPTIONS, updates=5)
+    for first in (2, 1):
+        with pytest.raises(LearningError, match=r"update 5 .* and the 3 before it had none either"):
+            await go(tmp_path, Weather(*range(first, 9)), options, resume=TrainFolder(tmp_path).begun)
+        assert TrainFolder(tmp_path).load()[0].update == 4
+    result = await go(tmp_path, Weather(), options, resume=True)
+    assert [report.is_skipped for report in result.reports] == [False, True, True, True, False]
 
 
 async def test_runs_that_another_policy_made_are_an_error(tmp_path: Path) -> None:
