@@ -57,7 +57,7 @@ class Bulkhead:
 
     A place that is free is given whatever the deadline: else a component that was slow once would never be asked
     again, and never be seen to have recovered. `limit` and `queue` may be set while calls run: they hold from the
-    next call on that enters or leaves. For one event loop at a time.
+    next call on that enters or leaves, or from `let_in` on. For one event loop at a time.
     """
 
     __slots__ = ("_joined", "_name", "_waiters", "in_flight", "latency", "limit", "queue")
@@ -85,7 +85,7 @@ class Bulkhead:
         for its turn and its service. It sets no timer: whoever waits is cancelled by its caller's alarm.
         """
         if self._waiters:
-            self._let_in(now())  # the limit may have been raised by hand since the last call left
+            self.let_in(now())  # the limit may have been raised by hand a moment ago
         if self.in_flight < self.limit.value:
             self.in_flight += 1
             return Slot(self)
@@ -104,7 +104,7 @@ class Bulkhead:
         self.latency.note(took_s, failed=failed)
         self.limit.sample(now, took_s, self.in_flight, failed=failed, tokens=tokens)
         self.in_flight -= 1
-        self._let_in(now)
+        self.let_in(now)
 
     def _join(self, now: float, deadline: float | None, priority: int) -> _Waiter:
         """Stand in the queue; raises when that is to no purpose."""
@@ -128,7 +128,7 @@ class Bulkhead:
         last = self._waiters.pop()
         last.outcome.set_result(self._full(", and a call of higher priority took its place in the queue"))
 
-    def _let_in(self, now: float) -> None:
+    def let_in(self, now: float) -> None:
         """Let in as many as there is room for; those that have no time left for their call are refused."""
         while self._waiters and self.in_flight < self.limit.value:
             _, _, deadline, outcome = self._waiters.pop(0)

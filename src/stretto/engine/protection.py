@@ -13,6 +13,7 @@ One attempt, from the outside in, and why in this order:
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Self
 
 import msgspec
@@ -134,7 +135,7 @@ class Protection:
             self.bulkhead = _bulkhead(self.component, self._bulkhead_rule)
 
     def retune(self, rules: ProtectionRules, streak: StreakRule | None) -> None:
-        """Go by other figures from the next call on; what was not declared stays undeclared."""
+        """Go by other figures from the next call on; what was not declared stays undeclared. From any thread."""
         if rules.quota is not None:
             self.quota.rule = rules.quota
         if self.streak is not None and streak is not None:
@@ -145,6 +146,14 @@ class Protection:
             self._bulkhead_rule = rules.bulkhead
             self.bulkhead.limit = retuned_limit(self.bulkhead.limit, rules.bulkhead)
             self.bulkhead.queue = rules.bulkhead.queue
+            if self.bulkhead.waiting:
+                with suppress(RuntimeError):  # the loop ended, and with it whoever waited
+                    self.loop.call_soon_threadsafe(self._let_in)
+
+    def _let_in(self) -> None:
+        """Let in who waits and has room now, in the loop that they wait in: nobody else may come for long."""
+        if self.bulkhead is not None:
+            self.bulkhead.let_in(self.loop.time())
 
     def called(self, now: float) -> None:
         """Count a call, before its first attempt."""

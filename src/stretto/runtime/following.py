@@ -1,7 +1,7 @@
 """Looks in the background whether other processes changed the settings of what runs here.
 
-A thread and no task of an event loop: a busy loop does not delay it, it wakes no virtual clock, and one serves all
-event loops of a process. It ends when nothing is followed any more.
+A thread and no task of an event loop: a busy loop does not delay it, it wakes no virtual clock, and one serves a
+workflow and those made from it in all event loops. It ends when nothing is followed any more.
 """
 
 import logging
@@ -33,7 +33,7 @@ class Following:
         """Follow the settings of one more; nothing when they are already."""
         with self._lock:
             self._followed.add(tuning)
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():  # a forked process has no thread of its parent's
                 self._wake.clear()
                 self._thread = threading.Thread(target=self._follow, name="stretto-settings", daemon=True)
                 self._thread.start()

@@ -90,8 +90,16 @@ class Tuning:
 
     def refresh(self) -> None:
         """Go by the settings that the store holds; one query when none came since."""
-        if self._store.settings_revision(self._plan.name) != self.tuned.revision:
+        newest = self._store.settings_revision(self._plan.name)
+        if newest != self.tuned.revision:
             with self._lock:
+                if newest < self.tuned.revision:
+                    _log.warning(
+                        "the settings of workflow '%s' are gone from %s, which was deleted or replaced; what that file "
+                        "holds now goes",
+                        self._plan.name,
+                        self._store.path,
+                    )
                 self._apply(self._store.settings(self._plan.name))
 
     def change(self, key: str, value: SettingValue | timedelta, by: str, reason: str) -> Setting:
@@ -105,10 +113,12 @@ class Tuning:
         with self._lock:
             while True:
                 known = self._store.settings(self._plan.name)
+                after = known[-1].revision if known else 0
+                if after != self.tuned.revision:
+                    self._apply(known)  # which tells those that do not fit this file: they are not held against it
                 self._hold(key, value, known)
                 others = {each.key: each.value for each in known if each.key != key and self._holds(each)}
                 self._source.compile(self._catalog, others if value is None else {**others, key: value})
-                after = known[-1].revision if known else 0
                 plain = None if value is None else plain_value(key, value)
                 kept = self._store.set_settings(self._plan.name, {key: plain}, by=by, reason=reason, after=after)
                 if kept is not None:  # else somebody was faster, and this one is judged again beside theirs
@@ -168,23 +178,30 @@ class Tuning:
             return self._fitting(settings)
 
     def _fitting(self, settings: Sequence[Setting]) -> Plan:
-        """The plan under those settings that fit its files, in the order in which they were made."""
+        """The plan under those settings that fit its files, in the order in which they were made; one that leans on a
+        later one is tried again after it."""
         plan, changes = self._plan, dict[str, SettingValue]()
-        for setting in settings:
-            if setting.value is None:
-                continue
-            try:
-                plan = self._source.compile(self._catalog, {**changes, setting.key: setting.value})
-                changes[setting.key] = setting.value
-            except StrettoError as error:
-                self._passed_over[setting.key] = _in_short(error)
-                _log.warning(
-                    "setting '%s' of workflow '%s' does not fit its file any more and is passed over: %s; "
-                    "`stretto config unset` removes it",
-                    setting.key,
-                    self._plan.name,
-                    _in_short(error),
-                )
+        left = [each for each in settings if each.value is not None]
+        while left:
+            tried, left = left, []
+            for setting in tried:
+                try:
+                    plan = self._source.compile(self._catalog, {**changes, setting.key: setting.value})
+                    changes[setting.key] = setting.value
+                except StrettoError as error:
+                    self._passed_over[setting.key] = _in_short(error)
+                    left.append(setting)
+            if len(left) == len(tried):
+                break
+        self._passed_over = {each.key: self._passed_over[each.key] for each in left}
+        for key, why in self._passed_over.items():
+            _log.warning(
+                "setting '%s' of workflow '%s' does not fit its file any more and is passed over: %s; "
+                "`stretto config unset` removes it",
+                key,
+                self._plan.name,
+                why,
+            )
         return plan
 
     # judging
@@ -201,7 +218,9 @@ class Tuning:
         tunable = self._source.tunable()
         if key not in tunable:
             near = nearest(key, tunable)
-            hint = f"did you mean '{near}'?" if near else "they begin with steps.STEP, components.COMPONENT or fallback"
+            hint = (
+                f"did you mean '{near}'?" if near else "they begin with steps.STEP, components.COMPONENT or fallback;"
+            )
             raise UsageError(
                 f"workflow '{self._plan.name}' has no setting '{key}'; {hint} `stretto config list FILE` shows all"
             )

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from stretto.types.errors import StoreError
 from stretto.types.setting import Setting, SettingValue
 
 _GIVEN: Final = "workflow, key, value, at_ns, by, reason"
@@ -53,10 +54,17 @@ def append_settings(
 
 def _setting(row: tuple[int, str, str, str, int, str, str]) -> Setting:
     revision, workflow, key, value, at_ns, by, reason = row
+    try:
+        plain = msgspec.json.decode(value, type=SettingValue)
+    except msgspec.MsgspecError as error:
+        raise StoreError(
+            f"revision {revision} of the settings holds {value!r} for '{key}' of workflow '{workflow}', which is no "
+            f"value: {error}. Stretto writes no such row; remove it from the table `settings` by hand"
+        ) from error
     return Setting(
         workflow=workflow,
         key=key,
-        value=msgspec.json.decode(value, type=SettingValue),
+        value=plain,
         revision=revision,
         at_ns=at_ns,
         by=by,

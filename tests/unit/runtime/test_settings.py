@@ -2,8 +2,11 @@
 
 import asyncio
 import logging
+import sqlite3
+import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -206,7 +209,7 @@ class TestSetting:
         assert run_virtual(opens_sooner()) is BreakerState.OPEN
 
     def test_a_limit_that_is_raised_lets_in_who_waits(self, workflow_of: WorkflowOf) -> None:
-        """Five runs at once, two at a time: the last would end after 2.7 s."""
+        """Five runs at once, two at a time: the last would end after 2.7 s, and nobody else comes or goes meanwhile."""
         workflow = desk(workflow_of, api=slow("api", 0.9), text=DESK.replace("timeout: 1s\n", "timeout: 5s\n"))
 
         async def five() -> float:
@@ -218,7 +221,38 @@ class TestSetting:
             await running
             return asyncio.get_running_loop().time() - began
 
-        assert run_virtual(five()) == pytest.approx(1.8)
+        assert run_virtual(five()) == pytest.approx(1.0)
+
+    def test_a_limit_and_a_queue_that_are_lowered_lose_nobody(self, workflow_of: WorkflowOf) -> None:
+        workflow = desk(workflow_of, api=slow("api", 0.9), text=DESK.replace("timeout: 1s\n", "timeout: 50s\n"))
+
+        async def five() -> tuple[list[RunStatus | None], float, RunStatus | None]:
+            await workflow.run({})
+            began = asyncio.get_running_loop().time()
+            running = asyncio.gather(*(workflow.run({}) for _ in range(5)))
+            await asyncio.sleep(0.1)
+            set_at_once(workflow, "components.api.bulkhead.limit", 1)
+            set_at_once(workflow, "components.api.bulkhead.queue", 1)
+            late = await workflow.run({})
+            ended = [run.status for run in await running]
+            return ended, asyncio.get_running_loop().time() - began, late.status
+
+        ended, took_s, late = run_virtual(five())
+        assert ended == [RunStatus.OK] * 5
+        assert took_s == pytest.approx(0.9 * 4), "two that were inside, then three one by one"
+        assert late is RunStatus.FAILED, "the queue was full for it"
+
+    def test_a_limit_that_is_raised_after_the_event_loop_ended_is_no_trouble(self, workflow_of: WorkflowOf) -> None:
+        workflow = desk(workflow_of, api=slow("api", 0.9))
+
+        async def leave_some_waiting() -> None:
+            for _ in range(4):
+                task = asyncio.create_task(workflow.run({}))
+            await asyncio.wait([task], timeout=0.1)
+
+        run_virtual(leave_some_waiting())
+        set_at_once(workflow, "components.api.bulkhead.limit", 5)
+        assert run_virtual(workflow.run({})).status is RunStatus.OK
 
     def test_the_manifest_stays_and_the_run_says_with_which_revision_it_began(self, workflow_of: WorkflowOf) -> None:
         workflow = desk(workflow_of)
@@ -288,7 +322,7 @@ class TestRefused:
         [
             ("steps.ask.timout", "1s", UsageError, "did you mean 'steps.ask.timeout'"),
             ("steps.asc.timeout", "1s", UsageError, "did you mean 'steps.ask.timeout'"),
-            ("nonsense", "1s", UsageError, "they begin with steps.STEP, components.COMPONENT or"),
+            ("nonsense", "1s", UsageError, "they begin with steps.NAME, components.NAME or"),
             (3, "1s", UsageError, "the key of a setting is 3"),
             ("steps.ask.timeout", ["1s"], UsageError, "the value of 'steps.ask.timeout' is"),
             ("steps.ask.timeout", None, UsageError, "was not changed, so nothing is taken back"),
@@ -498,6 +532,57 @@ class TestFollowing:
         assert "`stretto config unset` removes it" in caplog.text
         asyncio.run(workflow.set("steps.gone.timeout", None))
         assert "steps.gone.timeout" not in workflow.settings
+
+    def test_what_the_file_has_outgrown_keeps_nobody_from_changing_the_rest(self, workflow_of: WorkflowOf) -> None:
+        workflow = desk(workflow_of)
+        workflow.store.set_settings("desk", {"steps.gone.timeout": "3s"})
+        asyncio.run(workflow.set("steps.ask.timeout", "4s"))
+        assert workflow.settings["steps.ask.timeout"].value == "4s"
+
+    def test_one_that_leans_on_a_later_one_holds_beside_one_that_is_outgrown(self, workflow_of: WorkflowOf) -> None:
+        workflow = desk(workflow_of)
+        changes = {
+            "components.api.breaker.open_for": "9m",
+            "steps.gone.timeout": "3s",
+            "components.api.breaker.max_open": "10m",
+        }
+        workflow.store.set_settings("desk", changes)
+        assert workflow.settings["components.api.breaker.open_for"].value == "9m"
+        assert list(workflow._tuning._passed_over) == ["steps.gone.timeout"]
+
+    def test_settings_that_are_gone_with_the_store_are_told_of(
+        self, workflow_of: WorkflowOf, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        workflow = desk(workflow_of)
+        asyncio.run(workflow.set("steps.ask.timeout", "4s"))
+        workflow.store.flush()
+        for path in workflow.store.path.parent.glob(f"{workflow.store.path.name}*"):
+            path.unlink()
+        assert workflow.settings["steps.ask.timeout"].value == "1s"
+        assert "the settings of workflow 'desk' are gone from" in caplog.text
+
+    def test_a_process_that_was_forked_follows_anew(self, workflow_of: WorkflowOf) -> None:
+        """It has the objects of its parent, and none of its threads."""
+        workflow, following = desk(workflow_of), Following(poll_s=0.01)
+        ended = threading.Thread()
+        ended.start()
+        ended.join()
+        following._thread = ended
+        following.join(workflow._tuning)
+        assert following._thread is not ended
+        following.leave(workflow._tuning)
+
+    def test_a_row_that_is_no_setting_is_named_with_its_remedy(
+        self, workflow_of: WorkflowOf, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        workflow, following = desk(workflow_of), Following(poll_s=60)
+        workflow.store.set_settings("desk", {"steps.ask.timeout": "3s"})
+        with closing(sqlite3.connect(workflow.store.path)) as connection, connection:
+            connection.execute("UPDATE settings SET value = 'nonsense'")
+        following.join(workflow._tuning)
+        following.look()
+        following.leave(workflow._tuning)
+        assert "revision 1 of the settings holds 'nonsense' for 'steps.ask.timeout'" in caplog.text
 
 
 def _wait_until(holds: Callable[[], bool]) -> None:

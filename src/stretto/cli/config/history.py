@@ -39,7 +39,9 @@ def show_history(
     elif changes:
         show(labelled([_row(each) for each in changes], results().width))
     else:
-        note(f"nothing of workflow '{name}' was changed")
+        note(
+            f"{'nothing' if key is None else repr(key)} of workflow '{name}' was {'' if key is None else 'never '}changed"
+        )
     return Exit.OK
 
 
