@@ -34,7 +34,7 @@ from stretto.record.canonical import canonical, snapshot
 from stretto.record.model import NULL, ErrorInfo, Run, RunBudget, decoded
 from stretto.record.recorder import Journal, Recorder
 from stretto.types.budget import Budget
-from stretto.types.enums import Reason, RunStatus
+from stretto.types.enums import Reason, RunStatus, StepStatus
 from stretto.types.errors import Code, ContractError, ExpressionError, ReplayError
 from stretto.types.ids import MEMORY_PATH, keyed_digest_of, new_run_id, workflow_run_id
 from stretto.types.json import Json, JsonObject
@@ -118,6 +118,7 @@ class Engine:
             steps={step.path: step for step in run.steps},
             outputs=substitutes,
             changed=changed_components(run.manifest, plan.manifest),
+            downgraded=tuple(step.path for step in run.steps if step.status is StepStatus.FALLBACK),
             dry_run=dry_run,
         )
         return await self._start(plan, admitted, again, history=history)
@@ -270,8 +271,9 @@ async def _work(state: RunState, request: RunRequest, frame: Frame, lane: Lane) 
     run = state.run
     try:
         frame[MEMORY] = await _read_memory(state, request.memory, lane)
-        taint = None if state.history is None else taint_of(state.history, run)
-        await run_block(state, state.plan.body, frame, "", lane, taint)
+        if state.history is not None:
+            state.taint = taint_of(state.history, run)
+        await run_block(state, state.plan.body, frame, "", lane, state.taint)
         if state.history is not None and state.history.outputs:
             _hold_to_use(state, state.history)
         _read_output(state, frame)

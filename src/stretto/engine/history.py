@@ -34,6 +34,8 @@ class History:
     """Substitutes: step path → encoded output that stands in its place."""
     changed: frozenset[str] = frozenset()
     """Components that are not what the recorded run was pinned to."""
+    downgraded: tuple[StepPath, ...] = ()
+    """In a replay, the recorded steps that a fallback answered for."""
     dry_run: bool = False
     """A write that cannot be taken from the record is skipped and reads null, instead of ending the replay."""
 

@@ -10,6 +10,7 @@ from stretto.engine.history import History
 from stretto.engine.protections import Guards
 from stretto.engine.sessions import Sessions
 from stretto.engine.standby import Standbys
+from stretto.engine.taint import Taint
 from stretto.plan.model import CallOp, Plan
 from stretto.record.model import EffectRecord, ErrorInfo, Run, StepRecord
 from stretto.record.recorder import Journal
@@ -84,6 +85,8 @@ class RunState(msgspec.Struct, kw_only=True):
     seen: dict[StepPath, JsonObject] = msgspec.field(default_factory=dict)
     """What steps under way read of `resources`, with the values seen; goes into their records."""
     history: History | None = None
+    taint: Taint | None = None
+    """The marks on the run's own frame; only a replay has any."""
     downgrades: list[Json] = msgspec.field(default_factory=list)
     """What answered in place of a step so far, as `run.downgrades` has it: the list that the steps read."""
     rewards: list[Reward] = msgspec.field(default_factory=list)
@@ -111,7 +114,16 @@ class RunState(msgspec.Struct, kw_only=True):
         self.run.steps.append(record)
         if record.status is not StepStatus.OK:
             self._heed(record)
+        if self.taint is not None and record.simulated and self._changes_downgrades(record):
+            self.taint.mark_run()
         self.journal.step(record)
+
+    def _changes_downgrades(self, record: StepRecord) -> bool:
+        """Whether a step of a replay, or what is inside it, is or was downgraded."""
+        recorded = () if self.history is None else self.history.downgraded
+        return record.status is StepStatus.FALLBACK or any(
+            path == record.path or path.startswith((f"{record.path}/", f"{record.path}[")) for path in recorded
+        )
 
     def _heed(self, record: StepRecord) -> None:
         """Go by a step that did not answer itself, for this run and for those after it."""

@@ -78,6 +78,54 @@ async def test_a_replay_takes_from_the_record_what_read_them(workflow_of: Workfl
     assert again.steps[-1].reused_from == run.id
 
 
+@pytest.mark.parametrize(
+    ("recorded", "outputs", "is_simulated"),
+    [
+        ({"first": 1, "second": 2}, {"first": {}}, True),
+        ({"first": 1, "second": 2}, {"loop[1]/second": {}}, True),  # in a frame of its own
+        ({"first": 0, "second": 2}, {"first": {}}, False),  # what is downgraded stays as it was
+        ({"first": 0, "second": 0}, {"loop[1]/second": {}}, False),
+    ],
+)
+async def test_what_reads_them_is_simulated_where_a_substitute_changes_them(
+    workflow_of: WorkflowOf, recorded: dict[str, int], outputs: dict[str, Any], is_simulated: bool
+) -> None:
+    workflow = workflow_of(JUDGED, api, judge)
+    run = await workflow.run(recorded)
+    again = await workflow.replay(run, outputs=outputs)
+    assert again.steps[-1].path == "judge"
+    assert again.steps[-1].simulated is is_simulated
+    assert (asked(again) != asked(run)) is is_simulated
+
+
+FEWER = """
+stretto: 1
+name: fewer
+steps:
+  - {name: turns, component: count, input_mapping: {n: input.turns}}
+  - name: loop
+    repeat:
+      max_rounds: 3
+      until: "steps.turns.n == 1"
+      steps:
+        - {name: second, component: api, input_mapping: {n: input.second}, resilience: {fallback: {output: {}}}}
+  - {name: judge, component: judge, needs: [loop], input_mapping: {all: run.downgrades, reasons: "[]"}}
+"""
+
+
+@stretto.component("count", "1.0.0", effects="pure", inline=True)
+def count(n: int) -> dict[str, int]:
+    return {"n": n}
+
+
+async def test_what_reads_them_is_simulated_where_a_substitute_ends_a_loop_before_one(workflow_of: WorkflowOf) -> None:
+    workflow = workflow_of(FEWER, api, judge, count)
+    run = await workflow.run({"turns": 3, "second": 1})
+    again = await workflow.replay(run, outputs={"turns": {"n": 1}})
+    assert (len(asked(run)["all"]), len(asked(again)["all"])) == (3, 1)
+    assert again.steps[-1].simulated
+
+
 async def test_a_field_that_there_is_not_is_told_when_it_is_read(workflow_of: WorkflowOf) -> None:
     with pytest.raises(stretto.SpecError, match="why"):
         workflow_of(JUDGED.replace("each.reason)", "each.why)"), api, judge)

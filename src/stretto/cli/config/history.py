@@ -39,9 +39,8 @@ def show_history(
     elif changes:
         show(labelled([_row(each) for each in changes], results().width))
     else:
-        note(
-            f"{'nothing' if key is None else repr(key)} of workflow '{name}' was {'' if key is None else 'never '}changed"
-        )
+        what = "nothing" if key is None else f"nothing named '{key}'"
+        note(f"{what} of workflow '{name}' was changed")
     return Exit.OK
 
 
