@@ -10,6 +10,7 @@ from stretto.types.errors import (
     BreakerOpenError,
     ComponentError,
     ContractError,
+    ExpressionError,
     InDoubtError,
     RejectedError,
     ShedError,
@@ -62,12 +63,18 @@ def may_call_again(called: Called, now: float, error: StrettoError | None = None
 
 
 def hold_to_use(called: Called, output: JsonObject) -> None:
-    """Raise RejectedError for an answer that the step's `retry.when` says is none. What was written stands."""
+    """Raise RejectedError for an answer that the step's `retry.when` says is none, or that it cannot be asked of, as a
+    null where text was expected. What was written stands."""
     op = called.op
     if op.rejects is None or called.effect is Effect.WRITE:
         return
-    if op.rejects([output, called.decoded_request()]) is not True:
-        return
+    try:
+        if op.rejects([output, called.decoded_request()]) is not True:
+            return
+    except ExpressionError as error:
+        raise RejectedError(
+            f"the `when` of the step's `retry` cannot be asked of the answer of component '{called.name}': {error}"
+        ) from error
     raise RejectedError(
         f"the answer of component '{called.name}' counts as none: `{op.rejects_source}` reads true of it, the `when` "
         "of the step's `retry`"

@@ -6,7 +6,7 @@ import pytest
 
 from stretto.plan.model import CallOp, Fallback, ProtectionRules, Retry
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
-from stretto.types.errors import Code, ComponentError
+from stretto.types.errors import Code, ComponentError, ExpressionError
 from stretto.types.messages import Request, Response, Usage
 from stretto.types.protection import QuotaRule
 from tests.unit.engine.plans import Probe, S, call, deadline, failing, linear, run
@@ -47,6 +47,16 @@ class TestAnAnswerThatCountsAsNone:
         result = run(linear(asks_again(failing("api", empty, full))))
         assert result.usage == Usage(input_tokens=14, output_tokens=3, cost=1.0)
         assert result.steps[0].usage == result.usage
+
+    def test_is_also_one_of_which_the_condition_has_no_value(self) -> None:
+        def is_none(frame: list[Any]) -> bool:
+            if frame[0]["text"] is None:
+                raise ExpressionError("isJson() does not take null")
+            return False
+
+        op = call(failing("api", {"text": None}, {"text": "{}"}), S, rejects=is_none, retry=Retry(2, base_s=0.0))
+        result = run(linear(op))
+        assert (result.status, result.retries) == (RunStatus.OK, 1)
 
     def test_tells_nothing_of_the_attempt_after_it(self) -> None:
         used = Usage(input_tokens=7, cost=0.5)
