@@ -1,5 +1,7 @@
 """A request is held to what the plan can run and a record can hold. Nothing has been run or kept yet."""
 
+from collections.abc import Iterable
+
 import msgspec
 import orjson
 
@@ -8,7 +10,8 @@ from stretto.engine.request import RunRequest, check_request
 from stretto.plan.model import Plan
 from stretto.record.canonical import snapshot
 from stretto.record.model import NULL
-from stretto.types.errors import InputError, NotJsonError, Violation
+from stretto.spec.suggest import nearest
+from stretto.types.errors import InputError, NotJsonError, UsageError, Violation
 from stretto.types.json import Json, JsonObject
 
 
@@ -30,8 +33,17 @@ class Admitted(msgspec.Struct, gc=False, frozen=True, kw_only=True):  # nothing 
 def admit(plan: Plan, request: RunRequest) -> Admitted:
     """Check a request in full.
 
-    Raises UsageError for what no record could hold, InputError for what is not JSON or breaks the contract.
+    Raises UsageError for what no record could hold and for resources that nothing reads, InputError for what is not
+    JSON or breaks the contract.
     """
+    check_request(request)
+    if request.resources and plan.resource_names is not None:
+        _hold_to_names(request.resources, plan.resource_names)
+    return admit_input(plan, request)
+
+
+def admit_again(plan: Plan, request: RunRequest) -> Admitted:
+    """`admit` for what a recorded run was asked, which other names may have been declared for."""
     check_request(request)
     return admit_input(plan, request)
 
@@ -60,6 +72,16 @@ def admit_input(plan: Plan, request: RunRequest) -> Admitted:
         memory=_raw(plan, "memory", request.memory),
         resources=_raw(plan, "resources", request.resources or None),
     )
+
+
+def _hold_to_names(given: Iterable[str], names: frozenset[str]) -> None:
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        near = nearest(unknown[0], names)
+        raise UsageError(
+            f"no step can read `resources.{unknown[0]}`: neither a probe nor `given` of the workflow file has that name"
+            + (f"; did you mean '{near}'?" if near else f"; expected one of {', '.join(sorted(names))}")
+        )
 
 
 def _raw(plan: Plan, what: str, value: object) -> msgspec.Raw:

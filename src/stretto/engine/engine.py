@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from stretto.engine.admission import Admitted, admit
+from stretto.engine.admission import Admitted, admit, admit_again
 from stretto.engine.alarm import Watch
 from stretto.engine.business import Opens, grace_s, once_open, stand_by
 from stretto.engine.call import StepCall
@@ -109,7 +109,7 @@ class Engine:
         does not have, InputError when an output is none that the step's component could have given.
         """
         substitutes = read_substitutes(plan, run, outputs)
-        admitted = admit(plan, request)
+        admitted = admit_again(plan, request)
         again = self._record_of(plan, admitted)
         again.replay_of = run.id
         history = History(

@@ -44,6 +44,7 @@ from stretto.types.enums import Durability
 from stretto.types.ids import Digest, digest_of
 from stretto.types.json import Schema
 from stretto.types.protocols import Catalog, Component
+from stretto.types.resources import AGE, STALE
 
 RUN_TYPE: Final = object_of(
     {
@@ -91,6 +92,7 @@ class _Compiler:
         self._meanings = compile_meanings(spec.contract, spec.steps, self._finder, self._reader, find_aligner)
         by_step = {each.target.value: each for each in promised}
         self._calls = Calls(self._reader, self._finder, by_step, self._meanings)
+        self._resources = self._resources_type()
         self._slots = Slots()
         self._blocks = Blocks(report, self._reader, self._finder, self._calls, self._slots)
 
@@ -104,7 +106,7 @@ class _Compiler:
             DYN if memory is None else from_schema(memory.card.output),
             RUN_TYPE,
             dict(_steps_inside(spec.steps, "steps")),
-            resources_type=self._resources_type(),
+            resources_type=self._resources,
         )
         body = self._blocks.compile(spec.steps, names)
         crossings_in = self._meanings.of_own_input()
@@ -153,6 +155,7 @@ class _Compiler:
             business=fallback,
             promises={} if contract is None else {each.target.value: promise_of(each) for each in contract.sla},
             resources=resources,
+            resource_names=self._resource_names(),
             reads_run=RUN in self._slots.read,
             crossings_in=crossings_in,
             crossings_out=crossings_out,
@@ -214,6 +217,16 @@ class _Compiler:
             for name in self._calls.components:
                 self._calls.protections.found.setdefault(name, ProtectionRules())
         return spec
+
+    def _resource_names(self) -> frozenset[str] | None:
+        """The names at `resources.*`, those of workflows inside too; None where any of them takes whatever is given."""
+        names: set[str] = set()
+        own = None if self._spec.resources is None else frozenset(self._resources.fields)
+        for each in (own, *(plan.resource_names for plan in self._finder.plans.values())):
+            if each is None:
+                return None
+            names |= each
+        return frozenset(names) - {STALE, AGE}
 
     def _note_inner_fallback(self, place: Located[str], plan: Plan) -> None:
         if plan.business is not None:

@@ -315,6 +315,8 @@ class Plan:
     """What the contract promises, by ``workflow`` or the name of a step."""
     resources: ResourcesSpec | None = None
     """Which probes fill `resources.*`; None where only the caller does."""
+    resource_names: frozenset[str] | None = None
+    """What a caller may give in their place, or beside them; None where that is anything."""
     reads_run: bool = False
     crossings_in: tuple[Crossing, ...] = ()
     """Fields of the input that belong to semantic domains."""

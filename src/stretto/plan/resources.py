@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from stretto.plan.codes import PlanCode
 from stretto.plan.model import Resources
 from stretto.plan.valuetype import DYN, FLOAT, INT, STRING, ValueType, array_of, object_of
+from stretto.spec.codes import SpecCode
 from stretto.spec.model import StepSpec
 from stretto.spec.report import Report
 from stretto.spec.resources_model import ResourcesSpec
@@ -69,8 +70,13 @@ def resources_type(spec: ResourcesSpec, components: Sequence[str], report: Repor
             report.add(_assumed_for_nothing(name, homes))
     for given in spec.given:
         if given.value in fields:
-            report.add(_given_all_the_same(given, homes.get(given.value, "every probe")))
-        fields[given.value] = DYN
+            report.add(_given_all_the_same(given, homes.get(given.value, "the probes")))
+    names = [given.value for given in spec.given]
+    for at, given in enumerate(spec.given):
+        if given.value in names[:at]:
+            message = f"'{given.value}' is named twice"
+            report.add(given.span.problem(SpecCode.NO_EFFECT, message, expected="each name once"))
+    fields |= dict.fromkeys(names, DYN)
     return object_of(fields)
 
 
@@ -136,7 +142,7 @@ def _check_assumed(name: Located[str], measure: Measure, value: float, report: R
             name.span.problem(
                 PlanCode.RESOURCE,
                 f"'{name.value}' can never be what is assumed: {reason}",
-                expected=f"a value of {measure.unit.value}",
+                expected=measure.range,
             )
         )
 
@@ -169,12 +175,14 @@ def _called(steps: Iterable[StepSpec]) -> Iterator[str]:
 
 
 def with_probes_of(outer: ResourcesSpec | None, inner: Iterable[ResourcesSpec]) -> ResourcesSpec | None:
-    """The probes of a workflow and of those inside it; where both have one, the outer's counts."""
+    """The probes of a workflow and of those inside it, and what is assumed while they have not told; where both have
+    one, the outer's counts."""
     for spec in inner:
         if outer is None:
             outer = spec
             continue
         known = {name for name, _ in outer.models}
+        assumed = {name.value for name, _ in outer.assume}
         outer = replace(
             outer,
             host=outer.host or spec.host,
@@ -182,5 +190,6 @@ def with_probes_of(outer: ResourcesSpec | None, inner: Iterable[ResourcesSpec]) 
             components=outer.components or spec.components,
             threads=outer.threads or spec.threads,
             models=(*outer.models, *(each for each in spec.models if each[0] not in known)),
+            assume=(*outer.assume, *(each for each in spec.assume if each[0].value not in assumed)),
         )
     return outer

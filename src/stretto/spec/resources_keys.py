@@ -18,9 +18,9 @@ _URL: Final = Text(
     expected="an address such as http://127.0.0.1:8000/metrics",
     rules=(
         Rule(
-            pattern=r"^https?://[^\s/?#]+(/\S*)?$",
+            pattern=r"^https?://([^\s/?#@:\[\]]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/\S*)?$",
             message="is no address of a page",
-            expected="an address such as http://127.0.0.1:8000/metrics",
+            expected="an address such as http://127.0.0.1:8000/metrics, without a login, which would end up in logs",
         ),
     ),
 )

@@ -37,6 +37,12 @@ class Measure(msgspec.Struct, frozen=True):
         """Whether it is an integer."""
         return self.unit in (Unit.COUNT, Unit.BYTES)
 
+    @property
+    def range(self) -> str:
+        """What makes sense, in words."""
+        what = "a whole number" if self.is_whole else "a number"
+        return f"{what} from 0 to 100" if self.unit is Unit.PERCENT else f"{what}, 0 or more"
+
     def nonsense(self, value: object) -> str:
         """Why a value cannot be this measure, in words; empty when it can, and for None."""
         if value is None:
@@ -106,7 +112,7 @@ MODELS: Final = "models"
 COMPONENT: Final = (
     Measure("queue_length", Unit.COUNT, "calls that wait for the component's bulkhead"),
     Measure("in_flight", Unit.COUNT, "calls that it is at work on"),
-    Measure("latency_ms", Unit.MILLISECONDS, "median service time of the last minute's calls; null without any"),
+    Measure("latency_ms", Unit.MILLISECONDS, "median time of the last minute's answers; null without any"),
 )
 """Of each component, as `NAME_queue_length` and so on."""
 

@@ -136,6 +136,14 @@ async def test_what_the_caller_gives_wins(workflow_of: WorkflowOf, server: Serve
         assert run.output_value == {"queue": 9}
 
 
+async def test_what_no_step_can_read_is_refused(workflow_of: WorkflowOf, server: Server) -> None:
+    async with choice(workflow_of, server) as workflow:
+        with pytest.raises(UsageError, match=r"no step can read `resources.gpu_queue_lenght`.*'gpu_queue_length'"):
+            await workflow.run({}, resources={"gpu_queue_lenght": 9})
+        with pytest.raises(UsageError, match=r"no step can read `resources.stale`"):
+            await workflow.run({}, resources={"stale": []})
+
+
 async def test_a_server_that_is_gone_stops_nothing(workflow_of: WorkflowOf, server: Server) -> None:
     text = CHOICE.replace("URL", "http://127.0.0.1:9/metrics").replace(
         "stale_after", "assume: {gpu_queue_length: 0}\n  stale_after"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 from rich.text import Text
 
 from stretto.cli.rows import Row
@@ -33,4 +34,10 @@ def _told(seen: Any, prefix: str = "") -> Iterator[str]:
         if isinstance(value, dict):
             yield from _told(value, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name} {number_text(value) if isinstance(value, float) else value}"
+            yield f"{prefix}{name} {_text(value)}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return number_text(value)
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
