@@ -9,5 +9,5 @@ settings.register_profile(
 )
 settings.register_profile("explore", settings.get_profile("stretto"), derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "stretto"))
-"""No example is timed: machines are shared, and a slow one is no mistake. The same code draws the same examples, so that
-a test which fails fails for a change; `make explore` draws new ones."""
+"""No example is timed: machines are shared, and a slow one is no mistake. The same code draws the same examples, so
+that a test which fails fails for a change; `make explore` draws new ones."""
