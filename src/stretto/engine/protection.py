@@ -353,7 +353,7 @@ class Entry:
         if protection.streak is not None:
             protection.heard(self._trial, now, error, is_over=ended is not None)
         if protection.load is not None and began is not None:
-            protection.load.note(now, took_s, failed=failed)
+            protection.load.note(now, took_s, failed=failed, tokens=self._tokens)
         if self._permit is not None:
             if ended is None or not says_something(error):
                 self._permit.drop(now)

@@ -80,6 +80,40 @@ def test_what_lasts_becomes_the_norm() -> None:
     assert not load.is_high(now)
 
 
+def after_answers(*written: int, slower: float = 1.0, tells: bool = True) -> tuple[Load, float]:
+    """After 20 answers of 100 tokens and 20 of 1000, then so many as are given, at 10 ms a token."""
+    load, now = Load(), 0.0
+    for number, tokens in enumerate([100, 1000] * 20 + list(written)):
+        now += 1.0
+        took_s = 0.01 * tokens * (1.0 if number < 40 else slower)
+        load.note(now, took_s, failed=False, tokens=tokens if tells else 0)
+    return load, now
+
+
+@pytest.mark.parametrize("written", [[1000] * RECENT, [3000] * RECENT, [1] * RECENT, [1, 3000] * RECENT])
+def test_longer_answers_of_what_tells_its_tokens_are_no_load(written: list[int]) -> None:
+    load, now = after_answers(*written)
+    assert not load.is_high(now)
+
+
+@pytest.mark.parametrize("written", [[1000] * RECENT, [3000] * RECENT, [1000, 100] * (RECENT // 2)])
+def test_answers_that_take_longer_for_what_they_write_are(written: list[int]) -> None:
+    load, now = after_answers(*written, slower=2.5)
+    assert load.is_high(now)
+
+
+def test_without_tokens_longer_answers_look_like_load() -> None:
+    load, now = after_answers(*[1000] * RECENT, tells=False)
+    assert load.is_high(now)
+
+
+def test_a_call_that_tells_of_no_tokens_is_held_to_the_usual_time() -> None:
+    load, now = after_answers()
+    for _ in range(RECENT):
+        load.note(now, 12.0, failed=False)
+    assert load.is_high(now)
+
+
 async def test_before_the_first_answer_nothing_is_late() -> None:
     load = Load()
     for _ in range(RECENT):
