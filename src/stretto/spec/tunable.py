@@ -10,12 +10,14 @@ from typing import Any, Final
 import msgspec
 import orjson
 
+from stretto.spec.durations import render
 from stretto.spec.model import StepSpec, WorkflowSpec
 from stretto.spec.nodes import Entry, ListNode, MapNode, Node, ScalarNode, node_at
 from stretto.spec.protection_keys import PRIORITY
 from stretto.spec.read import read_mapping
 from stretto.spec.records import Key
 from stretto.spec.report import Report
+from stretto.spec.resilience_keys import TIMEOUT
 from stretto.spec.source import Source, Span
 from stretto.spec.step_keys import RESILIENCE_KEY
 from stretto.spec.tunable_keys import OF_COMPONENT, OF_STEP, OF_WORKFLOW, Group
@@ -35,7 +37,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     group: Group
     step: str
     written: SettingValue
-    """What the file says there; None where it says nothing."""
+    """What the file says there, or its contract; None where they say nothing."""
     is_declared: bool
     """Whether the file declares what the key is a figure of."""
 
@@ -70,11 +72,19 @@ def find_tunable(spec: WorkflowSpec) -> Found:
         for group in OF_STEP:
             for key in group.defaults:
                 found.steps[f"{name}.{group.key_of(key)}"] = _place(tree, top, group, key, name)
+        _promised(spec, found, f"{name}.{TIMEOUT.name}", step.name.value)
         for group in OF_COMPONENT:
             for key in group.defaults:
                 places = found.components.setdefault(f"{component}.{group.key_of(key)}", [])
                 places.append(_place(tree, top, group, key, name))
     return found
+
+
+def _promised(spec: WorkflowSpec, found: Found, key: str, step: str) -> None:
+    """Say of a step without a time-out what its contract gives for one."""
+    for sla in () if spec.contract is None else spec.contract.sla:
+        if sla.target.value == step and sla.max_latency is not None and found.steps[key].written is None:
+            found.steps[key] = msgspec.structs.replace(found.steps[key], written=render(sla.max_latency))
 
 
 def setting_node(name: str, value: SettingValue) -> Entry:

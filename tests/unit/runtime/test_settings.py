@@ -298,6 +298,13 @@ class TestListing:
         )
         assert "steps.loop/more.retry.attempts" not in found, "it declares no retry"
 
+    def test_the_time_out_that_a_contract_gives_is_listed(self, workflow_of: WorkflowOf) -> None:
+        text = DESK.replace(", resilience: {timeout: 1s}", "")
+        text += "contract: {sla: {more: {max_latency: 700ms}, ask: {max_latency: 2s}}}\n"
+        found = desk(workflow_of, text=text).settings
+        assert (found["steps.loop/more.timeout"].value, found["steps.loop/more.timeout"].origin) == ("700ms", "file")
+        assert found["steps.ask.timeout"].value == "1s", "its own"
+
     @pytest.mark.parametrize("group", [*OF_STEP, *OF_COMPONENT, *OF_WORKFLOW], ids=lambda group: group.name or "alone")
     def test_every_default_is_a_value_that_its_own_key_takes(self, workflow_of: WorkflowOf, group: Any) -> None:
         """A default beside another of its group, so that what excludes it in this file does not matter."""
