@@ -80,7 +80,7 @@ def sla_document(plan: Plan) -> SlaDocument:
         checked=tuple(checked),
         why_not=why_not,
         workflow=held,
-        steps=tuple(_step(room) for room in rooms(whole, targets)),
+        steps=tuple(_step(room) for room in rooms(plan, targets)),
     )
 
 

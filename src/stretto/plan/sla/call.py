@@ -12,6 +12,7 @@
   95th percentile only where it answers more often than in 5 of 100.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -22,6 +23,10 @@ TAIL: Final = 0.05
 
 NEARLY: Final = 1e-12
 """By which rounding may make a share larger than it is: 0.05 is not 1 - 0.95."""
+
+
+ROUNDING: Final = 1e-9
+"""Relative: two sums of the same numbers may differ by their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,24 +101,29 @@ def besides_calls_s(terms: Terms) -> tuple[float, float]:
     return p95, worst
 
 
-def least_success(terms: Terms, wanted: float, answered: float) -> float | None:
-    """The least success of one call with which the step still succeeds in at least `wanted` of its calls, and in
-    `answered` without its fallback; None when there is none."""
+def least_success(terms: Terms, wanted: float, answered: float, p95_s: float | None) -> float | None:
+    """The least success of one call with which the step still succeeds in at least `wanted` of its calls, in `answered`
+    without its fallback, and within `p95_s` though more is tried again; None when there is none."""
 
     def does(success: float) -> bool:
         changed = replace(terms, success=success)
         retried = retried_success(changed)
-        return _success(changed, retried).value >= wanted and retried.value >= answered
+        is_in_time = p95_s is None or _p95(changed).value <= p95_s * (1 + ROUNDING)
+        return is_in_time and _success(changed, retried).value >= wanted and retried.value >= answered
 
-    if not does(1.0):
+    return turning_point(1.0, 0.0, does)
+
+
+def turning_point(good: float, bad: float, does: Callable[[float], bool]) -> float | None:
+    """The figure nearest to `bad` that still does, when all up to it from `good` do; None when `good` does not."""
+    if not does(good):
         return None
-    low, high = 0.0, 1.0
-    if does(low):
-        return low
+    if does(bad):
+        return bad
     for _ in range(60):  # halvings: to the last bit
-        middle = (low + high) / 2
-        low, high = (low, middle) if does(middle) else (middle, high)
-    return high
+        middle = (good + bad) / 2
+        good, bad = (middle, bad) if does(middle) else (good, middle)
+    return good
 
 
 def _worst(terms: Terms) -> Bound:

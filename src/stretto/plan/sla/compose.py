@@ -6,14 +6,14 @@ where that is not whole.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, Plan, SubOp
 from stretto.plan.sla.call import Terms, figures_of
 from stretto.plan.sla.figures import NONE, Bound, Figures, all_of, any_of, names_of, repeated
 from stretto.plan.sla.promise import NOTHING, Promise
-from stretto.plan.sla.terms import Known, sole_call
+from stretto.plan.sla.terms import Known, Retold, as_told, sole_call
 from stretto.types.budget import BudgetSpec
 
 WORKFLOW = "workflow"
@@ -54,7 +54,7 @@ class _Composer:
     """Composes one workflow."""
 
     promises: Mapping[str, Promise]
-    known: Known = field(init=False)
+    known: Known
 
     def block(self, block: Block, prefix: str) -> tuple[tuple[Part, ...], tuple[frozenset[int], ...], Figures]:
         parts = tuple(self.part(op, prefix) for op in block.ops)
@@ -96,10 +96,9 @@ class _Composer:
         return Part(path=path, composed=composed, figures=composed, parts=parts, before=before, rounds=rounds)
 
 
-def compose(plan: Plan) -> Part:
+def compose(plan: Plan, retold: Retold = as_told) -> Part:
     """What a plan's steps come to, by its contract, and what of it is promised of the whole."""
-    composer = _Composer(plan.promises)
-    composer.known = Known(plan.body, plan.promises, plan.protections, plan.budget.retries)
+    composer = _Composer(plan.promises, Known(plan, retold))
     parts, before, figures = composer.block(plan.body, "")
     promise = plan.promises.get(WORKFLOW, NOTHING)
     whole = held(within(figures, plan.budget), promise)

@@ -1,20 +1,29 @@
-"""How much later, or how much less reliable, one call of each step may be with the workflow's promise still kept.
+"""How much later, or less reliable, one call of each step may be with what is promised of the whole still kept.
 
 From the top: what the whole may take, less what the longest way through a part takes besides it, is what that part may
-take; in a loop, the rounds share it. All other steps are as promised, and each figure is held against its own promise
-alone. At the figure given here the promise is met, beyond it broken.
+take; in a loop, the rounds share it. All other steps are as promised. A time is held against the promises of its kind
+alone, success against those of success and, since what fails is tried again, of the 95th percentile. At the figure
+given here the promise is met, beyond it broken, unless the step's own time-out keeps it.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Final
 
-from stretto.plan.sla.call import Terms, attempts_at_p95, besides_calls_s, least_success
-from stretto.plan.sla.compose import Part, ends
-
-ROUNDING: Final = 1e-9
-"""Relative: two sums of the same numbers may differ by their order."""
+from stretto.plan.model import Plan
+from stretto.plan.sla.call import (
+    NEARLY,
+    ROUNDING,
+    Terms,
+    attempts_at_p95,
+    besides_calls_s,
+    least_success,
+    turning_point,
+)
+from stretto.plan.sla.compose import Part, compose, ends
+from stretto.plan.sla.figures import Figures
+from stretto.plan.sla.promise import Promise
+from stretto.plan.sla.terms import Retold, calls_in, of_both
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +48,22 @@ class Room:
     success: float | None
 
 
-def rooms(whole: Part, targets: Targets) -> Iterator[Room]:
+def rooms(plan: Plan, targets: Targets) -> Iterator[Room]:
     """One for each step that calls something, in the order of the plan."""
+    calls = list(calls_in(plan.body))
+    standing_in = {
+        op.fallback.op.component_name for op in calls if op.fallback is not None and op.fallback.op is not None
+    }
+    shared = {op.name for op in calls if op.component_name in standing_in}
+    for room in _rooms(compose(plan), targets):
+        terms = room.part.terms
+        yield room if terms is None or terms.name not in shared else _shared(plan, targets, room, terms.name)
+
+
+def _rooms(whole: Part, targets: Targets) -> Iterator[Room]:
     for part, wanted in _shares(whole, targets):
         if part.parts:
-            yield from rooms(part, wanted)
+            yield from _rooms(part, _with_own(wanted, part.promise))
         elif part.terms is not None:
             yield _room(part, part.terms, wanted)
         else:
@@ -121,7 +141,57 @@ def _success_of_one(terms: Terms, wanted: Targets) -> float | None:
     limits = [limit for limit in (own, wanted.answered) if limit is not None and terms.stand is not None]
     if wanted.success is None and not limits:
         return None
-    return least_success(terms, min(1.0, wanted.success or 0.0), min(1.0, max(limits, default=0.0)))
+    return least_success(terms, min(1.0, wanted.success or 0.0), min(1.0, max(limits, default=0.0)), wanted.p95_s)
+
+
+def _shared(plan: Plan, targets: Targets, room: Room, name: str) -> Room:
+    """The same of a step whose component stands in for others too, which it makes later with itself."""
+
+    def kept(wanted: Targets, change: Retold) -> bool:
+        whole = compose(plan, lambda terms: change(terms) if terms.name == name else terms)
+        return _is_kept(whole.composed, wanted)
+
+    p95, worst = Targets(p95_s=targets.p95_s), Targets(worst_s=targets.worst_s)
+    rates = replace(targets, worst_s=None)  # what fails more often is tried again, and takes longer
+    return replace(
+        room,
+        p95_s=_turned(room.p95_s, 0.0, lambda time: kept(p95, lambda terms: replace(terms, p95_s=time))),
+        worst_s=_turned(room.worst_s, 0.0, lambda time: kept(worst, lambda terms: replace(terms, worst_s=time))),
+        success=_turned(room.success, 1.0, lambda rate: kept(rates, lambda terms: replace(terms, success=rate))),
+    )
+
+
+def _turned(alone: float | None, best: float, does: Callable[[float], bool]) -> float | None:
+    return None if alone is None else turning_point(best, alone, does)
+
+
+def _is_kept(composed: Figures, wanted: Targets) -> bool:
+    return (
+        _is_within(composed.p95_s.value, wanted.p95_s)
+        and _is_within(composed.worst_s.value, wanted.worst_s)
+        and _is_within(-composed.success.value, _negative(wanted.success))
+        and _is_within(composed.fallback.value - 1, _negative(wanted.answered))
+    )
+
+
+def _is_within(value: float, limit: float | None) -> bool:
+    return limit is None or value <= limit + abs(limit) * NEARLY
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
+def _with_own(wanted: Targets, promise: Promise) -> Targets:
+    """What the steps inside must keep: their share of the whole, and what is promised of what they stand in."""
+    latest = promise.max_s if promise.p95_s is None else promise.p95_s
+    answered = None if promise.max_fallback is None else 1 - promise.max_fallback
+    return Targets(
+        p95_s=of_both(min, wanted.p95_s, latest),
+        worst_s=of_both(min, wanted.worst_s, promise.max_s),
+        success=of_both(max, wanted.success, promise.min_success),
+        answered=of_both(max, wanted.answered, answered),
+    )
 
 
 def _of_one(limit: float | None, besides: float, count: int) -> float | None:

@@ -6,11 +6,11 @@ from typing import Final
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Reader
 from stretto.plan.model import Plan
-from stretto.plan.sla.call import retried_success
+from stretto.plan.sla.call import ROUNDING, retried_success
 from stretto.plan.sla.compose import WORKFLOW, Part, compose, ends
 from stretto.plan.sla.figures import Bound
 from stretto.plan.sla.promise import Promise
-from stretto.plan.sla.slack import ROUNDING, Targets
+from stretto.plan.sla.slack import Targets
 from stretto.spec.contract_model import ContractSpec
 from stretto.spec.durations import render_s
 from stretto.spec.source import Span

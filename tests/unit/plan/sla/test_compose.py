@@ -79,6 +79,19 @@ class TestRetry:
         poor = {**KNOWN, "min_success_rate": 0.5}
         assert whole([call("a", retry=retry)], {"a": poor}).composed.success.value == pytest.approx(0.5 * 1.2)
 
+    @pytest.mark.parametrize(
+        ("hedge", "left"),
+        [
+            ({}, 0.1),  # after the 95th percentile: 5 of 100 calls are made again, twice each
+            ({"after": "200ms"}, 0.1),
+            ({"after": "199ms"}, 0.0),  # of those that end sooner nobody knows how many are made again
+        ],
+    )
+    def test_copies_of_hedged_calls_take_from_the_quota_of_retries(self, hedge: dict[str, str], left: float) -> None:
+        poor, retry = {**KNOWN, "min_success_rate": 0.5}, {"attempts": 5, "quota": {"ratio": 0.2}}
+        figures = whole([call("a", retry=retry, hedge={"copies": 2, **hedge})], {"a": poor}).composed
+        assert figures.success.value == pytest.approx(0.5 * (1 + left))
+
     def test_decorrelated_waits_grow_threefold(self) -> None:
         rule = Retry(max_attempts=4, base_s=0.1, cap_s=0.5, jitter=Jitter.DECORRELATED)
         assert longest_waits_s(rule) == pytest.approx((0.1, 0.3, 0.5))
@@ -107,6 +120,19 @@ class TestFallback:
         assert a.figures.success.value == pytest.approx(1 - 0.1 * 0.2)
         assert a.figures.worst_s.value == pytest.approx(1.0)
         assert b.figures.success.value == 0.8
+
+    def test_of_several_steps_that_call_a_component_the_worst_promise_counts(self) -> None:
+        steps = [call("a", fallback={"component": "b"}), call("b"), {**call("c"), "component": "b"}]
+        sla = {"a": KNOWN, "b": {**KNOWN, "min_success_rate": 0.8}, "c": {**KNOWN, "max_latency": "700ms"}}
+        part = whole(steps, sla).parts[0]
+        assert part.figures.success.value == pytest.approx(1 - 0.1 * 0.2)
+        assert part.figures.worst_s.value == pytest.approx(1.2)
+
+    def test_the_time_out_of_another_step_does_not_end_a_fallback(self) -> None:
+        steps = [call("a", fallback={"component": "b"}), call("b", timeout="1s")]
+        a, b = whole(steps, {"a": KNOWN, "b": {"p95_latency": "100ms", "min_success_rate": 0.9}}).parts
+        assert a.figures.worst_s.unknown == {"a"}
+        assert b.figures.worst_s == Bound(1.0)
 
     def test_a_component_of_which_nothing_is_known_leaves_the_step_unknown(self) -> None:
         steps = [call("a", fallback={"component": "b"}), call("b")]

@@ -14,7 +14,7 @@ KNOWN = {"p95_latency": "200ms", "max_latency": "500ms", "min_success_rate": 0.9
 
 
 def room_of(steps: list[Any], sla: dict[str, Any], name: str, **targets: float) -> Room:
-    found = rooms(compose(compiled(steps, sla)), Targets(**targets))
+    found = rooms(compiled(steps, sla), Targets(**targets))
     return next(room for room in found if room.part.name == name)
 
 
@@ -64,9 +64,30 @@ def test_where_another_way_is_too_long_already_no_figure_would_do() -> None:
 
 def test_a_sub_workflow_has_room_as_a_whole() -> None:
     inner = compiled([call("x")], {"x": KNOWN})
-    whole = compose(compiled([{"name": "sub", "workflow": "inner"}], None, plans={"inner": inner}))
-    (room,) = rooms(whole, Targets(p95_s=1.0))
+    plan = compiled([{"name": "sub", "workflow": "inner"}], None, plans={"inner": inner})
+    (room,) = rooms(plan, Targets(p95_s=1.0))
     assert (room.part.name, room.p95_s) == ("sub", 1.0)
+
+
+def test_a_step_that_stands_in_for_another_takes_its_room_twice() -> None:
+    steps = [call("a", fallback={"component": "b"}), {**call("b"), "needs": ["a"]}]
+    sla = {"a": KNOWN, "b": KNOWN}
+    assert room_of(steps, sla, "b", worst_s=2.5).worst_s == pytest.approx(1.0)
+
+
+def test_a_step_keeps_what_is_promised_of_the_loop_around_it() -> None:
+    loop = {"name": "loop", "repeat": {"max_rounds": 4, "steps": [call("a")]}}
+    sla = {"a": KNOWN, "loop": {"p95_latency": "1s", "min_success_rate": 0.95}}
+    room = room_of([loop], sla, "a", p95_s=2.0, success=0.9)
+    assert room.p95_s == pytest.approx(0.25)
+    assert room.success == pytest.approx(0.95**0.25)
+
+
+def test_a_step_may_not_fail_so_often_that_trying_again_takes_too_long() -> None:
+    step = call("a", retry={"attempts": 3, "base": "0s", "cap": "0s", "quota": {"ratio": 1.0}})
+    assert room_of([step], {"a": KNOWN}, "a", success=0.9).success == pytest.approx(1 - 0.1 ** (1 / 3))
+    within = room_of([step], {"a": KNOWN}, "a", success=0.9, p95_s=0.5).success  # two attempts of 200 ms
+    assert within == pytest.approx(1 - 0.05**0.5)
 
 
 def test_without_a_target_nothing_is_said() -> None:
@@ -95,6 +116,25 @@ def test_at_the_slack_the_percentile_is_kept_and_beyond_it_broken(
     assert composed(limit * 1000 + 1) > target
 
 
+@given(workflows(), st.data(), st.floats(1.0, 2.0))
+def test_at_the_slack_the_worst_case_is_kept_and_beyond_it_broken(
+    world: Any, data: st.DataObject, factor: float
+) -> None:
+    steps, sla = world
+    target = compose(compiled(steps, sla)).composed.worst_s.value * factor
+    name = data.draw(st.sampled_from(sorted(sla)))
+    limit = room_of(steps, sla, name, worst_s=target).worst_s
+    assert limit is not None
+
+    def composed(ms: float) -> float:
+        changed = deepcopy(sla)
+        changed[name]["max_latency"] = f"{ms:.6f}ms"
+        return compose(compiled(steps, changed)).composed.worst_s.value
+
+    assert composed(limit * 1000) <= target + 1e-5
+    assert composed(limit * 1000 + 1) > target
+
+
 @given(workflows(), st.data(), st.floats(0.1, 1.0))
 def test_at_the_slack_success_is_kept_and_below_it_broken(world: Any, data: st.DataObject, factor: float) -> None:
     steps, sla = world
@@ -116,9 +156,10 @@ def test_at_the_slack_success_is_kept_and_below_it_broken(world: Any, data: st.D
 @given(workflows())
 def test_every_step_has_room_for_what_it_promises(world: Any) -> None:
     steps, sla = world
-    whole = compose(compiled(steps, sla))
+    plan = compiled(steps, sla)
+    whole = compose(plan)
     targets = Targets(p95_s=whole.composed.p95_s.value, worst_s=whole.composed.worst_s.value)
-    for room in rooms(whole, targets):
+    for room in rooms(plan, targets):
         terms = room.part.terms
         assert terms is not None
         assert terms.p95_s is not None

@@ -54,14 +54,15 @@ rates = st.floats(0.5, 1.0)
 
 
 @st.composite
-def resiliences(draw: st.DrawFn) -> dict[str, object]:
-    """A retry, a fallback, both or neither."""
+def resiliences(draw: st.DrawFn, name: str) -> dict[str, object]:
+    """A retry, a fallback, both or neither; what stands in may be the component of another step."""
     keys: dict[str, object] = {}
     if draw(st.booleans()):
         quota = {"ratio": draw(st.floats(0, 1))}
         keys["retry"] = {"attempts": draw(st.integers(1, 4)), "base": "10ms", "cap": "1s", "quota": quota}
     if draw(st.booleans()):
-        keys["fallback"] = draw(st.sampled_from([{"output": {"said": "no"}}, {"component": "z"}]))
+        stands_in = [{"component": other} for other in (*NAMES, "z") if other != name]
+        keys["fallback"] = draw(st.sampled_from([{"output": {"said": "no"}}, *stands_in]))
     return keys
 
 
@@ -77,14 +78,19 @@ def workflows(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[str, dict[str
             "max_latency": f"{p95 + draw(milliseconds)}ms",
             "min_success_rate": draw(rates),
         }
-        step = call(name, **draw(resiliences()))
+        step = call(name, **draw(resiliences(name)))
         earlier = [each["name"] for each in steps]
         needs = draw(st.lists(st.sampled_from(earlier), unique=True)) if earlier else []
-        shape = draw(st.sampled_from(["plain", "loop", "map"]))
-        if shape == "loop":
-            rounds = draw(st.integers(1, 3))
-            step = {"name": f"l{name}", "repeat": {"max_rounds": rounds, "steps": [step]}}
+        shape = draw(st.sampled_from(["plain", "loop", "nest", "map"]))
+        if shape in {"loop", "nest"}:
+            step = _loop(f"l{name}", draw(st.integers(1, 3)), step)
+            if shape == "nest":
+                step = _loop(f"n{name}", draw(st.integers(1, 3)), step)
         elif shape == "map":
             step["for_each"] = "input.items"
         steps.append({**step, "needs": needs} if needs else step)
     return steps, sla
+
+
+def _loop(name: str, rounds: int, step: object) -> dict[str, Any]:
+    return {"name": name, "repeat": {"max_rounds": rounds, "steps": [step]}}
