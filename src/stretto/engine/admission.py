@@ -34,7 +34,8 @@ def admit(plan: Plan, request: RunRequest) -> Admitted:
     """Check a request in full.
 
     Raises UsageError for what no record could hold and for resources that nothing reads, InputError for what is not
-    JSON or breaks the contract.
+    JSON or breaks the contract. An input that means nothing is null from here on; it is refused too, where no fallback
+    of the workflow answers it.
     """
     check_request(request)
     if request.resources and plan.resource_names is not None:
@@ -59,7 +60,7 @@ def admit_input(plan: Plan, request: RunRequest) -> Admitted:
         raise _refused(plan, "input", *plan.input_check.violations(value))
     across = crossed(value, plan.crossings_in) if plan.crossings_in else None
     if across is not None:
-        if across.violations:
+        if across.violations and plan.business is None:  # else the run is made, and its fallback answers
             raise _refused(plan, "input", *across.violations)
         value = across.value
         encoded = snapshot(value)

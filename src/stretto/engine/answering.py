@@ -5,6 +5,7 @@ import orjson
 from stretto.engine.called import Called
 from stretto.engine.meaning import cross_output
 from stretto.engine.report import check_report, is_bare
+from stretto.plan.meaning import Crossing
 from stretto.record.canonical import snapshot
 from stretto.types.errors import ContractError, NotJsonError
 from stretto.types.json import JsonObject
@@ -42,12 +43,16 @@ def hold_to_report(called: Called, response: Response) -> None:
         raise
 
 
-def held(called: Called, encoded: bytes) -> tuple[bytes, JsonObject]:
-    """An output, encoded and decoded, that keeps to its component's schema; its values those of their domains."""
+def held(called: Called, encoded: bytes, crossings: tuple[Crossing, ...] | None = None) -> tuple[bytes, JsonObject]:
+    """An output, encoded and decoded, that keeps to its component's schema; its values those of their domains.
+
+    `crossings` are those of what stands in its place, which may come of other domains.
+    """
     output: JsonObject = orjson.loads(encoded)
     if type(output) is not dict:
         raise ContractError(f"component '{called.name}' returned {type(output).__name__}, not an object")
     check = called.op.output_check
     if check is not None and not check.is_valid(output):
         raise ContractError(f"the output of '{called.name}' breaks its schema:", check.violations(output))
-    return cross_output(called, encoded, output) if called.op.crossings_out else (encoded, output)
+    crossings = called.op.crossings_out if crossings is None else crossings
+    return cross_output(called, encoded, output, crossings) if crossings else (encoded, output)

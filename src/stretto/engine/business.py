@@ -192,7 +192,7 @@ def keep_answer(run: Run, plan: Plan, business: BusinessFallback, frame: Frame) 
     answer: JsonObject = frame[business.op.slot]
     output = {name: get(frame) for name, get in business.output} if business.output else answer
     what = f"the answer of the fallback of workflow '{plan.name}'"
-    output = cross_answer(run, plan, output, what)
+    output = cross_answer(run, business.crossings_out, output, what)
     if plan.output_check is not None and not plan.output_check.is_valid(output):
         raise ContractError(f"{what} breaks its contract:", plan.output_check.violations(output))
     return output

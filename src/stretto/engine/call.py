@@ -166,7 +166,7 @@ class StepCall(Called):
 
     async def _ask_fallback(self, fallback: Fallback) -> JsonObject:
         if fallback.get is not None:
-            return self._stand_in(fallback.source)
+            return self._stand_in(fallback)
         if fallback.op is None:
             output: JsonObject = orjson.loads(fallback.output or b"{}")
             return output
@@ -174,12 +174,12 @@ class StepCall(Called):
         path = StepPath(f"{self.path}/fallback")
         return await self._call_inside(fallback.op, self.decoded_request(), path, lane)
 
-    def _stand_in(self, source: str) -> JsonObject:
+    def _stand_in(self, fallback: Fallback) -> JsonObject:
         """What the fallback read from the run; noted and refused where it cannot stand for the step's output."""
         try:
-            return held(self, snapshot(self.stand_in))[1]
+            return held(self, snapshot(self.stand_in), fallback.crossings)[1]
         except ContractError as error:
-            self.note("fallback_refused", f"`{source}` cannot stand in: {error}")
+            self.note("fallback_refused", f"`{fallback.source}` cannot stand in: {error}")
             raise
 
     def _reason(self, error: StrettoError) -> Reason:

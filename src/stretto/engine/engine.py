@@ -19,7 +19,7 @@ from stretto.engine.failure import error_info, reason_of
 from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
 from stretto.engine.looking import around, picked
-from stretto.engine.meaning import cross_answer
+from stretto.engine.meaning import INPUT_PATH, cross_answer, hold_input, input_notes
 from stretto.engine.protections import Protections
 from stretto.engine.request import RunRequest, request_of
 from stretto.engine.run_root import run_root
@@ -35,7 +35,7 @@ from stretto.record.model import NULL, ErrorInfo, Run, RunBudget, decoded
 from stretto.record.recorder import Journal, Recorder
 from stretto.types.budget import Budget
 from stretto.types.enums import Reason, RunStatus, StepStatus
-from stretto.types.errors import Code, ContractError, ExpressionError, ReplayError
+from stretto.types.errors import Code, ContractError, ExpressionError, MeaningError, ReplayError
 from stretto.types.ids import MEMORY_PATH, keyed_digest_of, new_run_id, workflow_run_id
 from stretto.types.json import Json, JsonObject
 from stretto.types.learning import Reward, total_reward
@@ -112,6 +112,8 @@ class Engine:
         admitted = admit_again(plan, request)
         again = self._record_of(plan, admitted)
         again.replay_of = run.id
+        if run.evidence and bytes(again.input) == bytes(run.input):
+            again.evidence = {**input_notes(run.evidence), **again.evidence}
         history = History(
             mode=Mode.REPLAY,
             run=run,
@@ -270,6 +272,8 @@ async def _work(state: RunState, request: RunRequest, frame: Frame, lane: Lane) 
     """Run the steps and read the output; the run's status says what became of it."""
     run = state.run
     try:
+        if run.evidence:
+            _hold_input(state)
         frame[MEMORY] = await _read_memory(state, request.memory, lane)
         if state.history is not None:
             state.taint = taint_of(state.history, run)
@@ -279,6 +283,14 @@ async def _work(state: RunState, request: RunRequest, frame: Frame, lane: Lane) 
         _read_output(state, frame)
     except StepFailed as failure:
         run.status, run.reason, run.error = failure.status, failure.reason, failure.error
+
+
+def _hold_input(state: RunState) -> None:
+    """Let a run fail before its first step whose input means nothing."""
+    try:
+        hold_input(state.run, state.plan)
+    except MeaningError as error:
+        raise StepFailed(error_info(error, INPUT_PATH), reason_of(error)) from error
 
 
 def _hold_to_use(state: RunState, history: History) -> None:
@@ -317,7 +329,7 @@ def _read_output(state: RunState, frame: Frame) -> None:
         run.resources = msgspec.Raw(snapshot({**state.given, **picked(seen, plan.output_resources)}))
     try:
         output = {name: get(frame) for name, get in plan.output}
-        output = cross_answer(run, plan, output, f"the output of workflow '{plan.name}'")
+        output = cross_answer(run, plan.crossings_out, output, f"the output of workflow '{plan.name}'")
         if plan.output_check is not None and not plan.output_check.is_valid(output):
             violations = plan.output_check.violations(output)
             raise ContractError(f"the output of workflow '{plan.name}' breaks its contract:", violations)

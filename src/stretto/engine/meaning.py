@@ -9,7 +9,7 @@ raw text either; or passed on as it is, and told.
 import logging
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import orjson
@@ -18,7 +18,7 @@ from stretto.engine.called import Called
 from stretto.plan.meaning import Crossing, rewritten
 from stretto.plan.model import Plan
 from stretto.record.canonical import exact, snapshot
-from stretto.record.model import ErrorInfo, Run
+from stretto.record.model import ErrorInfo, Run, StepRecord, decoded
 from stretto.record.texts import TEXT_CHARS, recordable
 from stretto.types.errors import MeaningError, Violation
 from stretto.types.json import Json, JsonObject
@@ -29,6 +29,9 @@ ALIGNMENTS: Final = "alignments"
 
 QUARANTINED: Final = "quarantined"
 """Evidence of a step whose value meant nothing, in a domain of that mode: no fold learns from it."""
+
+INPUT_PATH: Final = "input"
+"""Where a run's own input failed, and the head of its places."""
 
 NOTHING: Final[Mapping[str, Json]] = MappingProxyType({})
 
@@ -142,9 +145,11 @@ def cross_request(called: Called) -> Crossed | None:
     return found
 
 
-def cross_output(called: Called, encoded: bytes, output: JsonObject) -> tuple[bytes, JsonObject]:
-    """Let a component's output cross; raises MeaningError where it may not stand."""
-    found = crossed(output, called.op.crossings_out)
+def cross_output(
+    called: Called, encoded: bytes, output: JsonObject, crossings: tuple[Crossing, ...]
+) -> tuple[bytes, JsonObject]:
+    """Let a component's output cross, or what stands in for it; raises MeaningError where it may not stand."""
+    found = crossed(output, crossings)
     if found is None:
         return encoded, output
     _note_on(called, found)
@@ -152,9 +157,21 @@ def cross_output(called: Called, encoded: bytes, output: JsonObject) -> tuple[by
     return snapshot(found.value), found.value
 
 
-def cross_answer(run: Run, plan: Plan, output: JsonObject, what: str) -> JsonObject:
+def cross_recorded(called: Called, step: StepRecord) -> StepRecord:
+    """A recorded step whose output has crossed: its contract may say more now than when it was recorded."""
+    output = decoded(step.output)
+    found = crossed(output, called.op.crossings_out) if isinstance(output, dict) else None
+    if found is None or (found.value is output and not found.violations):
+        return step
+    _note_on(called, found)
+    found.hold(f"the recorded output of '{called.name}' at step '{called.path}'")
+    evidence = evidence_of([found], step.evidence)
+    return msgspec.structs.replace(step, output=msgspec.Raw(snapshot(found.value)), evidence=evidence)
+
+
+def cross_answer(run: Run, crossings: tuple[Crossing, ...], output: JsonObject, what: str) -> JsonObject:
     """Keep an answer of a run, once it has crossed; raises MeaningError where it may not stand."""
-    found = crossed(output, plan.crossings_out) if plan.crossings_out else None
+    found = crossed(output, crossings) if crossings else None
     if found is None:
         run.output = msgspec.Raw(snapshot(output))
         return output
@@ -164,10 +181,36 @@ def cross_answer(run: Run, plan: Plan, output: JsonObject, what: str) -> JsonObj
     return found.value
 
 
+def hold_input(run: Run, plan: Plan) -> None:
+    """Raise MeaningError for a run whose own input means nothing, also when it is resumed: no step of it is made."""
+    at = {crossing.at: crossing for crossing in plan.crossings_in if crossing.domain.is_closed}
+    refused = [note for note in _refused(run.evidence) if note["at"] in at]
+    if refused:
+        violations = [_violation(at[note["at"]], note["value"], _guessed(note)) for note in refused]
+        raise MeaningError(
+            f"the input of workflow '{plan.name}' has a value that means none of its domain:", violations
+        )
+
+
+def input_notes(evidence: Mapping[str, Json]) -> dict[str, Json]:
+    """What is known of a run's input that means nothing, for a run of the same input, which only has null there."""
+    refused: list[Json] = [note for note in _refused(evidence) if note["at"].startswith(f"{INPUT_PATH}.")]
+    return {ALIGNMENTS: refused} if refused else {}
+
+
+def _refused(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:  # the engine's own notes, as `_note` makes them
+    notes = evidence.get(ALIGNMENTS)
+    return [note for note in notes if note["to"] is None] if isinstance(notes, list) else []
+
+
+def _guessed(note: dict[str, Any]) -> Aligned:  # as above
+    return Aligned(value=note.get("guess", ""), by=AlignedBy.ABSTAINED, confidence=note["confidence"])
+
+
 def was_told_nothing(error: ErrorInfo, run: Run) -> bool:
-    """Whether a run failed of a request that means nothing, which nobody was asked, and of no answer."""
+    """Whether a run failed of an input or request that means nothing, which nobody was asked, and of no answer."""
     failed = (step for step in run.steps if step.error is not None and step.path == error.path)
-    return error.code == MeaningError.code and any(not step.attempts for step in failed)
+    return error.code == MeaningError.code and (not run.steps or any(not step.attempts for step in failed))
 
 
 def evidence_of(found: Sequence[Crossed], before: Mapping[str, Json] = NOTHING) -> dict[str, Json]:

@@ -6,6 +6,7 @@ from stretto.engine import effects
 from stretto.engine.answering import held
 from stretto.engine.called import Called
 from stretto.engine.history import History, Mode
+from stretto.engine.meaning import cross_recorded
 from stretto.engine.recording import keep, succeed
 from stretto.record.model import StepRecord, decoded
 from stretto.types.enums import Effect, StepStatus
@@ -46,6 +47,8 @@ def _take(called: Called, step: StepRecord | None) -> JsonObject | None:
         return None
     state = called.state
     called.simulated = called.simulated or step.simulated
+    if called.op.crossings_out:
+        step = cross_recorded(called, step)
     state.rewards.extend(step.rewards)
     now = state.ms(state.now())
     state.keep(

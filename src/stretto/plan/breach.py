@@ -6,9 +6,10 @@ from typing import Final
 
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Read, Reader
+from stretto.plan.meaning.meanings import Meanings
 from stretto.plan.model import NO_RESOURCES, Fallback, Frame, Getter, Resources
 from stretto.plan.names import Names
-from stretto.plan.valuetype import Kind, ValueType, from_schema, mismatch
+from stretto.plan.valuetype import Kind, ValueType, from_schema, mismatch, object_of
 from stretto.spec.codes import SpecCode
 from stretto.spec.contract_model import BreachSpec, SlaSpec
 from stretto.spec.model import StepSpec
@@ -27,9 +28,10 @@ def is_left_out(sla: SlaSpec | None) -> bool:
 class Breaches:
     """Compiles what stands in for the steps of one workflow."""
 
-    def __init__(self, reader: Reader, sla: Mapping[str, SlaSpec]) -> None:
+    def __init__(self, reader: Reader, sla: Mapping[str, SlaSpec], meanings: Meanings) -> None:
         self._reader = reader
         self._sla = sla
+        self._meanings = meanings
 
     def fallback(
         self, step: StepSpec, card: Card, slot: int, names: Names
@@ -72,16 +74,22 @@ class Breaches:
                 )
             )
             return _NOTHING
-        field = self._field(use, read, card)
-        return Fallback(get=_getter(read.get, field), source=use.value), read.slots, read.resources
+        field = self._field(use, read, step, card)
+        crossings = self._meanings.left_of(self._meanings.into_place_of(step, read, field))
+        return Fallback(get=_getter(read.get, field), source=use.value, crossings=crossings), read.slots, read.resources
 
-    def _field(self, use: Located[str], read: Read, card: Card) -> str:
-        """The only field of the step's output, when the value is to stand there; empty when it is the whole output."""
+    def _field(self, use: Located[str], read: Read, step: StepSpec, card: Card) -> str:
+        """The only field of the step's output, when the value is to stand there; empty when it is the whole output.
+
+        What belongs to a domain is held against the schema as it is once it has crossed.
+        """
         target = from_schema(card.output)
         only = _only_field(target)
-        if only and read.type.kind not in (Kind.OBJECT, Kind.DYN) and mismatch(read.type, target.fields[only]) is None:
-            return only
-        reason = mismatch(read.type, target)
+        if only and read.type.kind not in (Kind.OBJECT, Kind.DYN):
+            as_field = self._meanings.of_output(step, object_of({only: read.type}))
+            if mismatch(as_field.fields[only], target.fields[only]) is None:
+                return only
+        reason = mismatch(self._meanings.of_output(step, read.type), target)
         if reason is not None:
             self._reader.report.add(
                 use.span.problem(

@@ -13,7 +13,8 @@ from stretto.plan.expectations import compile_expectations
 from stretto.plan.fields import Mapped, Reader, compile_mapping
 from stretto.plan.finding import Finder
 from stretto.plan.flow import components_called
-from stretto.plan.model import RUN, Block, BusinessFallback, CallOp
+from stretto.plan.meaning.compare import Comparison
+from stretto.plan.model import INPUT, RUN, Block, BusinessFallback, CallOp
 from stretto.plan.names import Binding, Names
 from stretto.plan.slots import Slots
 from stretto.plan.valuetype import DYN, STRING, ValueType, from_schema, mismatch, object_of
@@ -44,7 +45,7 @@ class Businesses:
         self._slots = slots
 
     def compile(
-        self, workflow: WorkflowSpec, names: Names, body: Block, run_type: ValueType
+        self, workflow: WorkflowSpec, names: Names, body: Block, input_type: ValueType, run_type: ValueType
     ) -> BusinessFallback | None:
         """The fallback of a workflow whose steps are compiled; None without one, or after reporting what is wrong."""
         spec = workflow.fallback
@@ -59,8 +60,10 @@ class Businesses:
         self._note_time(spec, workflow.budget)
         slot = self._slots.new(FALLBACK_PATH)
         plain = self._calls.plain(component, FALLBACK_PATH, slot)
-        request = self._request(workflow, spec, card, _with_failure(names, run_type))
-        output = self._output(workflow, spec, card, slot, _with_failure(names, run_type))
+        request = self._request(workflow, spec, card, self._names(names, input_type, run_type))
+        meanings = self._calls.meanings
+        meant = meanings.into_output() if spec.output else None
+        output = self._output(workflow, spec, card, slot, self._names(names, input_type, run_type), meant)
         answer = from_schema(card.output) if output is None else output.type
         input_schema, output_schema = _schemas(workflow)
         expectations = compile_expectations(
@@ -74,6 +77,7 @@ class Businesses:
             takes=_taken(workflow, card) or None,
             is_mapped=request is not None,
             output=() if output is None else output.getters,
+            crossings_out=meanings.left_of(meant if spec.output else meanings.into_answer(spec.component, answer)),
             streak=spec.streak,
             exercise=spec.exercise,
             expectations=expectations,
@@ -142,7 +146,9 @@ class Businesses:
         self._slots.read |= mapped.slots - {RUN}  # which is filled for it alone
         return mapped
 
-    def _output(self, workflow: WorkflowSpec, spec: BusinessSpec, card: Card, slot: int, names: Names) -> Mapped | None:
+    def _output(
+        self, workflow: WorkflowSpec, spec: BusinessSpec, card: Card, slot: int, names: Names, meant: Comparison | None
+    ) -> Mapped | None:
         """The workflow's output; None when it is the component's as it is."""
         schema = _schemas(workflow)[1]
         answered = from_schema(card.output)
@@ -159,9 +165,22 @@ class Businesses:
         names.hide("answer")
         names.bind(("answer",), [Binding(slot=slot, type=answered)])
         whose = f"the output of workflow '{workflow.name}'"
-        mapped = compile_mapping(self._reader, spec.output, names, schema, spec.component.span, whose, after_steps=True)
+        mapped = compile_mapping(
+            self._reader, spec.output, names, schema, spec.component.span, whose, after_steps=True, meant=meant
+        )
         self._slots.read |= mapped.slots - {RUN}
         return mapped
+
+    def _names(self, names: Names, input_type: ValueType, run_type: ValueType) -> Names:
+        """The names that it reads: all of the workflow, an input that may mean nothing, and why the run failed."""
+        inner = Names(names)
+        for root, slot, kind in (
+            ("input", INPUT, self._calls.meanings.of_refused_input(input_type)),
+            ("run", RUN, object_of({**run_type.fields, "failure": FAILURE_TYPE})),
+        ):
+            inner.hide(root)
+            inner.bind((root,), [Binding(slot=slot, type=kind)])
+        return inner
 
     def _problem(self, place: Located[str], message: str, *, expected: str, suggestion: str = "") -> None:
         self._report.add(
@@ -172,14 +191,6 @@ class Businesses:
 def _asked(plain: CallOp, request: Mapped | None) -> CallOp:
     """The call; its request is always checked, since what a failed run did not reach reads null."""
     return plain if request is None else replace(plain, inputs=request.getters, reads=request.slots)
-
-
-def _with_failure(names: Names, run_type: ValueType) -> Names:
-    """The names that it reads: all of the workflow, and why the run failed."""
-    inner = Names(names)
-    inner.hide("run")
-    inner.bind(("run",), [Binding(slot=RUN, type=object_of({**run_type.fields, "failure": FAILURE_TYPE}))])
-    return inner
 
 
 def _schemas(workflow: WorkflowSpec) -> tuple[Schema | None, Schema | None]:

@@ -48,7 +48,7 @@ class Calls:
         self.meanings = Meanings(reader=reader) if meanings is None else meanings
         self._reader = reader
         self._finder = finder
-        self._breaches = Breaches(reader, sla)
+        self._breaches = Breaches(reader, sla, self.meanings)
 
     def of_step(self, step: StepSpec, component: Component, slot: int, names: Names) -> CallOp:
         """The call that a step makes."""

@@ -101,8 +101,9 @@ class _Compiler:
         input_schema = None if contract is None or contract.input is None else contract.input.schema
         output_schema = None if contract is None or contract.output is None else contract.output.schema
         memory = self._memory()
+        input_type = self._meanings.of_input(DYN if input_schema is None else from_schema(input_schema))
         names = given_names(
-            self._meanings.of_input(DYN if input_schema is None else from_schema(input_schema)),
+            input_type,
             DYN if memory is None else from_schema(memory.card.output),
             RUN_TYPE,
             dict(_steps_inside(spec.steps, "steps")),
@@ -114,7 +115,7 @@ class _Compiler:
         output = self._output(names, output_schema, into_output)
         crossings_out = self._meanings.settle(into_output, Side.GIVES)
         business = Businesses(self._report, self._reader, self._finder, self._calls, self._slots)
-        fallback = business.compile(spec, names, body, RUN_TYPE)
+        fallback = business.compile(spec, names, body, input_type, RUN_TYPE)
         if contract is not None:
             self._meanings.check_held(contract)
             check_reward(contract.reward, self._calls.components.values(), self._report)

@@ -160,6 +160,8 @@ class Fallback:
     """Reads the output from the step's frame."""
     source: str = ""
     """The path that `get` reads."""
+    crossings: tuple[Crossing, ...] = ()
+    """Fields of what `get` reads that belong to domains of the step's output, and come of others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +248,8 @@ class BusinessFallback:
     """Its request is made by the inputs of `op`, and not by `takes`."""
     output: tuple[tuple[str, Getter], ...] = ()
     """The workflow's output, made of its answer; empty when that is its answer as it is."""
+    crossings_out: tuple[Crossing, ...] = ()
+    """Fields of that output that belong to domains."""
     streak: StreakRule
     exercise: ExerciseRule | None = None
     expectations: tuple[Expectation, ...] = ()

@@ -8,7 +8,6 @@ from stretto.components.aligner.grams import Grams, counted
 from stretto.components.aligner.meta import NONE_OF_THEM
 from stretto.spec.suggest import nearest
 from stretto.types.errors import LearningError, UsageError
-from stretto.types.meaning import folded
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,11 +23,9 @@ def settled(samples: Iterable[Sample]) -> list[Sample]:
     out, which is never asked about."""
     said: dict[str, Sample] = {}
     for sample in samples:
-        form = folded(sample.text)
-        said.pop(form, None)
-        said[form] = sample
-    said.pop("", None)
-    return list(said.values())
+        said.pop(sample.text, None)
+        said[sample.text] = sample
+    return [sample for sample in said.values() if sample.text.strip()]
 
 
 def telling(samples: Iterable[Sample], grams: Grams) -> list[Sample]:

@@ -55,6 +55,16 @@ def _held_leaf(kind: ValueType, domain: Domain) -> ValueType:
     return ValueType(kind=Kind.STRING, nullable=kind.nullable, values=values, domains=name)
 
 
+def with_null(kind: ValueType, path: Sequence[str]) -> ValueType:
+    """The type with null beside what stands at a path, where it is known what does."""
+    if kind.kind is Kind.ARRAY and kind.item is not None:
+        return replace(kind, item=with_null(kind.item, path))
+    if not path:
+        return kind if kind.kind is Kind.DYN else replace(kind, nullable=True)
+    below = kind.fields.get(path[0])
+    return kind if below is None else replace(kind, fields={**kind.fields, path[0]: with_null(below, path[1:])})
+
+
 def renamed(kind: ValueType, keep: Callable[[str], bool]) -> ValueType:
     """The type without the domains that are not kept: those of another contract."""
     return replace(
@@ -64,6 +74,12 @@ def renamed(kind: ValueType, keep: Callable[[str], bool]) -> ValueType:
         rest=None if kind.rest is None else renamed(kind.rest, keep),
         fields={name: renamed(field, keep) for name, field in kind.fields.items()},
     )
+
+
+def domains_in(kind: ValueType) -> frozenset[str]:
+    """Every domain that values of a type may come from, wherever in it they stand."""
+    inner = [each for each in (kind.item, kind.rest, *kind.fields.values()) if each is not None]
+    return kind.domains.union(*map(domains_in, inner))
 
 
 def marked_as(kind: ValueType, like: ValueType) -> ValueType:

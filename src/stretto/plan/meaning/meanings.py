@@ -1,8 +1,8 @@
 """The domains of one workflow while it is compiled: which hold where, and every mapping compared with them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
 
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Read, Reader
@@ -10,7 +10,7 @@ from stretto.plan.finding import Finder
 from stretto.plan.meaning.compare import Comparison, Target, check_output
 from stretto.plan.meaning.crossing import Crossing, Held, Side, exact_of
 from stretto.plan.meaning.domain import Domain, compile_domain
-from stretto.plan.meaning.marks import held, leaf_of, renamed
+from stretto.plan.meaning.marks import domains_in, held, leaf_of, renamed, with_null
 from stretto.plan.meaning.places import Place, Places, Sides
 from stretto.plan.model import Frame, Plan
 from stretto.plan.valuetype import DYN, Kind, Missing, ValueType, at, may_be_null
@@ -19,6 +19,9 @@ from stretto.spec.model import StepSpec
 from stretto.spec.source import Located
 from stretto.types.json import Json, JsonObject
 from stretto.types.meaning import AlignerComponent, MeaningMode
+
+_SOME: Final = frozenset({0})
+"""Slots of what no mapping reads, and what is no constant either."""
 
 FindAligner: TypeAlias = Callable[[DomainSpec], AlignerComponent | None]
 """Finds the aligner that a domain names; None after reporting why there is none."""
@@ -51,6 +54,13 @@ class Meanings:
             kind = ValueType(kind=Kind.OBJECT, rest=DYN)
         return _held_at(kind, places)
 
+    def of_refused_input(self, kind: ValueType) -> ValueType:
+        """The type of the input as the workflow's fallback reads it: null is there too, where a text means nothing."""
+        for place in self.places.own.given if self.places is not None else ():
+            if place.domain.is_closed:
+                kind = with_null(kind, place.path)
+        return kind
+
     def of_sub(self, plan: Plan) -> ValueType:
         """The type of a sub-workflow's output, its domains those of this contract that have the same values."""
         kind = plan.output_type
@@ -78,10 +88,14 @@ class Meanings:
 
     def settle(self, comparison: Comparison | None, side: Side = Side.GIVEN) -> tuple[Crossing, ...]:
         """What is left of a comparison for the run."""
+        return self._holding(self.left_of(comparison), side)
+
+    def left_of(self, comparison: Comparison | None) -> tuple[Crossing, ...]:
+        """The same for what stands in where a place is held already."""
         if comparison is None:
             return ()
         self.compared += comparison.compared
-        return self._holding(comparison.found, side)
+        return tuple(comparison.found)
 
     def out_of(self, step: StepSpec) -> tuple[Crossing, ...]:
         """The crossings of what a component answers: it says nothing of other domains."""
@@ -89,15 +103,29 @@ class Meanings:
 
     def out_of_sub(self, step: StepSpec, plan: Plan) -> tuple[Crossing, ...]:
         """The crossings of what a sub-workflow gives, whose own contract may say which domain that is from."""
-        places = self._sides(step).gives
-        comparison = self._comparison([self._target(place) for place in places])
-        for name in dict.fromkeys(place.path[0] for place in places):
-            kind = at(self.of_sub(plan), name)
-            if comparison is not None and not isinstance(kind, Missing):
-                span = step.name.span if step.workflow is None else step.workflow.span
-                source = f"steps.{step.name.value}.{name}"
-                comparison.crossed(name, Read(get=_nothing, type=kind, slots=frozenset({0}), span=span, path=source))
-        return self.settle(comparison, Side.GIVES)
+        span = step.name.span if step.workflow is None else step.workflow.span
+        for name in sorted(domains_in(plan.output_type)):
+            if name in self.domains and not self._is_same(name, plan):
+                self.reader.report.add(
+                    span.problem(
+                        PlanCode.MEANING,
+                        f"the domain '{name}' has other values in workflow '{plan.name}', which gives some of them",
+                        expected="one name for one set of values",
+                        suggestion=f"the same values in both contracts, or another name for one of the two '{name}'",
+                    )
+                )
+        whole = Read(get=_nothing, type=self.of_sub(plan), slots=_SOME, span=span, path=f"steps.{step.name.value}")
+        return self.settle(self.into_place_of(step, whole), Side.GIVES)
+
+    def into_place_of(self, step: StepSpec, read: Read, only: str = "") -> Comparison | None:
+        """What was compared of an object that stands as a step's output, or of a value as its only field."""
+        return _compared(self._comparison([self._target(place) for place in self._sides(step).gives]), read, only)
+
+    def into_answer(self, component: Located[str], kind: ValueType) -> Comparison | None:
+        """What was compared of a component's answer that stands as the workflow's output."""
+        return _compared(
+            self.into_output(), Read(get=_nothing, type=kind, slots=_SOME, span=component.span, path="answer")
+        )
 
     def of_own_input(self) -> tuple[Crossing, ...]:
         """The crossings of the workflow's input."""
@@ -173,6 +201,15 @@ def compile_meanings(
         for place in spec.at:
             meanings.places.find(place, domain)
     return meanings
+
+
+def _compared(comparison: Comparison | None, read: Read, only: str = "") -> Comparison | None:
+    for name in () if comparison is None else dict.fromkeys(target.path[0] for target in comparison.targets):
+        kind = read.type if name == only else at(read.type, name)
+        if comparison is not None and not isinstance(kind, Missing):
+            path = read.path if not read.path or name == only else f"{read.path}.{name}"
+            comparison.crossed(name, replace(read, type=kind, path=path))
+    return comparison
 
 
 def _own(place: Place) -> Crossing:

@@ -133,12 +133,13 @@ steps:
         assert plan.mappings_compared == 2
         assert told(plan, verbose=True) == []
 
-    def test_one_with_other_values_is_another_where_it_takes_and_none_where_it_gives(self) -> None:
+    def test_one_with_other_values_is_another_and_refused_on_both_sides(self) -> None:
         with pytest.raises(SpecError) as caught:
             self.outer(self.inner("track, stop"))
-        (problem,) = caught.value.problems
-        assert "the domain 'intent' has other values where" in problem.message
-        assert problem.line == 6
+        gives, takes = caught.value.problems
+        assert "the domain 'intent' has other values where" in takes.message
+        assert "the domain 'intent' has other values in workflow" in gives.message
+        assert (takes.line, gives.line) == (6, 6)
 
     def test_what_it_gives_crosses_into_a_domain_of_the_workflow_around_it(self) -> None:
         plan = self.outer(self.inner(), "planner.intent, inner.reply")
