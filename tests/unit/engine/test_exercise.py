@@ -87,8 +87,8 @@ def test_its_answer_crosses_into_the_domains_of_the_workflow() -> None:
     is_track = (Expectation(name="track", holds=lambda frame: frame[1]["text"] == "track"),)
 
     def judged(said: str) -> Exercised:
-        by = business(returning("rules", {"text": said}), expectations=is_track)
-        return exercised(by, output_check=Check(TEXT), crossings_out=(crossing,))
+        by = business(returning("rules", {"text": said}), expectations=is_track, crossings_out=(crossing,))
+        return exercised(by, output_check=Check(TEXT))
 
     assert judged("where is it").held
     found = judged("nonsense")
