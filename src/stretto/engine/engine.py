@@ -181,7 +181,7 @@ class Engine:
         loop = asyncio.get_running_loop()
         now = _time_of(loop)
         began = now()
-        limits = request.budget or plan.budget
+        limits = request.budget or self._tuned.budget or plan.budget
         if plan.business is not None:
             limits = limits.reserving()
         watch = Watch(loop) if plan.business is None else Watch(loop, grace_s(limits))

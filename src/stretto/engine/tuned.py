@@ -1,10 +1,11 @@
-"""What holds in place of a plan's own figures of operations: time-outs, retries, priorities."""
+"""What holds in place of a plan's own figures of operations: time-outs, retries, priorities, the budget."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from stretto.plan.model import Block, CallOp, LoopOp, MapOp, Plan, SubOp
+from stretto.types.budget import BudgetSpec
 
 OPERATIONAL: Final = ("timeout_s", "retry", "hedge", "priority")
 """Fields of a call that say how it is made, not what: another value leaves the plan what it is."""
@@ -17,6 +18,8 @@ class Tuned:
     def __init__(self) -> None:
         self.calls: dict[int, CallOp] = {}
         """By the `id` of the plan's own call."""
+        self.budget: BudgetSpec | None = None
+        """What runs may spend from the next one on; None where that is the plan's own."""
         self.revision = 0
         """Of the settings that it goes by; 0 is none."""
 
@@ -29,6 +32,7 @@ class Tuned:
         self.calls.update(calls)
         for gone in self.calls.keys() - calls.keys():
             del self.calls[gone]
+        self.budget = None if other.budget == plan.budget else other.budget
         self.revision = revision
 
 

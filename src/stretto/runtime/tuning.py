@@ -218,7 +218,11 @@ class Tuning:
         tunable = self._source.tunable()
         if key not in tunable:
             near = nearest(key, tunable)
-            hint = f"did you mean '{near}'?" if near else "they begin with steps.NAME, components.NAME or fallback;"
+            hint = (
+                f"did you mean '{near}'?"
+                if near
+                else "they begin with steps.NAME, components.NAME, budget or fallback;"
+            )
             raise UsageError(
                 f"workflow '{self._plan.name}' has no setting '{key}'; {hint} `stretto config list FILE` shows all"
             )

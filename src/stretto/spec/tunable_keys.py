@@ -55,7 +55,15 @@ from stretto.spec.resilience_keys import (
     TIMEOUT,
 )
 from stretto.spec.streak_keys import AFTER as FALLBACK_AFTER, RETRY_AFTER
-from stretto.spec.workflow_keys import FALLBACK as BUSINESS_KEY
+from stretto.spec.workflow_keys import (
+    BUDGET_KEY,
+    COST,
+    DEADLINE,
+    FALLBACK as BUSINESS_KEY,
+    RESERVE,
+    RETRIES,
+    TOKENS,
+)
 from stretto.types.protection import BreakerRule, BulkheadRule, HedgeRule, QuotaRule, StreakRule
 from stretto.types.setting import SettingValue
 
@@ -168,6 +176,13 @@ OF_COMPONENT: Final = (
 """Under ``components.NAME``: for all steps that call it, wherever the file declares it."""
 
 OF_WORKFLOW: Final = (
+    Group(
+        name=BUDGET_KEY.name,
+        under=(BUDGET_KEY.name,),
+        defaults={DEADLINE: None, RESERVE: None, RETRIES: None, TOKENS: None, COST: None},
+        needs=(BUDGET_KEY.name,),
+        example=BUDGET_KEY.example,
+    ),
     Group(
         name=BUSINESS_KEY.name,
         under=(BUSINESS_KEY.name,),

@@ -21,6 +21,7 @@ from stretto.runtime.tuning import Origin
 from stretto.spec.tunable_keys import OF_COMPONENT, OF_STEP, OF_WORKFLOW
 from stretto.store.sqlite import Store
 from stretto.testing import run_virtual
+from stretto.types.budget import BudgetSpec
 from stretto.types.enums import RunStatus
 from stretto.types.errors import Code, ComponentError, SpecError, StrettoError, UsageError
 from tests.unit.runtime.conftest import WorkflowOf, Write
@@ -81,6 +82,23 @@ class TestSetting:
             return [first.status, (await workflow.run({})).status]
 
         assert run_virtual(before_and_after()) == [RunStatus.FAILED, RunStatus.OK]
+
+    def test_a_budget_holds_from_the_next_run_on_but_for_a_caller_with_one_of_its_own(
+        self, workflow_of: WorkflowOf
+    ) -> None:
+        workflow = desk(workflow_of, more=slow("more", 0.9))
+        own = BudgetSpec(deadline=timedelta(seconds=60))
+
+        async def tighter() -> list[RunStatus | None]:
+            await workflow.run({})
+            running = asyncio.create_task(workflow.run({}))
+            await asyncio.sleep(0.1)
+            set_at_once(workflow, "budget.deadline", "2s")
+            runs = [await running, await workflow.run({}), await workflow.run({}, budget=own)]
+            workflow._tuning.change("budget.deadline", None, "", "")
+            return [run.status for run in [*runs, await workflow.run({})]]
+
+        assert run_virtual(tighter()) == [RunStatus.OK, RunStatus.EXPIRED, RunStatus.OK, RunStatus.OK]
 
     def test_a_run_under_way_obeys_with_its_next_call(self, workflow_of: WorkflowOf) -> None:
         """The second round of the loop is set a shorter time-out while the first one works."""
@@ -329,7 +347,7 @@ class TestRefused:
         [
             ("steps.ask.timout", "1s", UsageError, "did you mean 'steps.ask.timeout'"),
             ("steps.asc.timeout", "1s", UsageError, "did you mean 'steps.ask.timeout'"),
-            ("nonsense", "1s", UsageError, "they begin with steps.NAME, components.NAME or"),
+            ("nonsense", "1s", UsageError, "they begin with steps.NAME, components.NAME, budget or"),
             (3, "1s", UsageError, "the key of a setting is 3"),
             ("steps.ask.timeout", ["1s"], UsageError, "the value of 'steps.ask.timeout' is"),
             ("steps.ask.timeout", None, UsageError, "was not changed, so nothing is taken back"),
@@ -354,6 +372,10 @@ class TestRefused:
             ("steps.ask.retry.jitter", "ful", SpecError, "try: full"),
             ("steps.ask.hedge.copies", 9, SpecError, "a whole number from 1 to 4"),
             ("components.api.bulkhead.max_limit", 8, SpecError, "bounds an adaptive limit, and `limit` fixes it"),
+            ("budget.deadline", "500ms", SpecError, "deadline"),
+            ("budget.reserve", "2m", SpecError, "`reserve` takes the whole `deadline`"),
+            ("budget.tokens", 0, SpecError, "a whole number from 1"),
+            ("budget.dedline", "1m", UsageError, "did you mean 'budget.deadline'"),
             ("fallback.after", 3, UsageError, "workflow.yaml declares no `fallback`"),
             ("components.api.fallback.after", 3, UsageError, "no step that calls 'api' declares a `fallback`"),
             ("components.more.breaker.probes", 3, UsageError, "no step that calls 'more' declares a `breaker`"),

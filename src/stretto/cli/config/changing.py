@@ -43,4 +43,5 @@ def change(
 def _told(setting: Setting, now: str) -> str:
     if setting.value is None:
         return f"{setting.key} is {now} again, as the file says (revision {setting.revision})"
-    return f"{setting.key} is {now} from the next call on (revision {setting.revision})"
+    since = "run" if setting.key.startswith("budget.") else "call"
+    return f"{setting.key} is {now} from the next {since} on (revision {setting.revision})"
