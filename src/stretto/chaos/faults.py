@@ -103,13 +103,16 @@ async def duplicate(delivery: Delivery) -> Response:
     """The request arrives twice, under one effect key, where that is said to be harmless: a component that only reads,
     or that declares itself idempotent, carries it out twice, and the caller hears what the first came to.
 
-    A write that is not idempotent is not sent twice by anybody here: transports do not resend. Whoever delivers at
-    least once delivers the *run* again; so that is done, once it has ended, and its writes must not be made again.
+    A write that is not idempotent is not sent twice by anybody here: transports do not resend. Nor is a request to a
+    component that calls others through the run: its calls would be new ones, and what they write another write.
+    Whoever delivers at least once delivers the *run* again; so that is done, once it has ended, and its writes must not
+    be made again.
     """
-    if delivery.request.call.effect is Effect.WRITE and not delivery.card.idempotent:
+    call = delivery.request.call
+    if call.caller is not None or (call.effect is Effect.WRITE and not delivery.card.idempotent):
         delivery.again()
         return await delivery.work(delivery.request)
-    second = Request(orjson.loads(orjson.dumps(delivery.request.input)), delivery.request.call)
+    second = Request(orjson.loads(orjson.dumps(delivery.request.input)), call)
     [first] = await asyncio.gather(delivery.work(delivery.request), return_exceptions=True)
     await asyncio.gather(delivery.work(second), return_exceptions=True)  # whatever it says, nobody hears it
     if isinstance(first, BaseException):

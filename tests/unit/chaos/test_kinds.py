@@ -193,6 +193,35 @@ def test_a_fault_strikes_wherever_a_call_is_made(place: str, paths: set[str], tm
     assert {injection.path for injection in experiment.trial.harness.ledger.injections} == paths
 
 
+NESTED = """
+stretto: 1
+name: nested
+durability: step
+steps: [{name: asks, component: asks, resilience: {retry: {attempts: 3, base: 1ms}}}]
+"""
+
+
+@pytest.mark.parametrize("fault", ["duplicate", "reset", "garbage", "error, code: aborted, when: after"])
+def test_a_write_below_a_call_that_is_struck_is_made_once(fault: str, tmp_path: Path) -> None:
+    written: list[str] = []
+
+    @stretto.component("asks", effects="read")
+    async def asks(context: stretto.Context) -> dict[str, Any]:
+        return await context.call("writes")
+
+    @stretto.component("writes", effects="write")
+    async def writes(context: stretto.Context) -> dict[str, bool]:
+        written.append(context.effect_key)
+        return {"done": True}
+
+    chaos = parse_chaos(f"stretto: 1\nmutants: 0\nfaults: [{{component: asks, fault: {fault}, rate: 0.5}}]")
+    with Store(tmp_path / "runs.db") as store:
+        workflow = workflow_of(tmp_path, NESTED, [asks, writes], store)
+        report = made(Experiment(workflow, chaos, [Given(input={})], runs=20))
+    assert report.faults[0].injected
+    assert len(written) == 20 == report.writes
+
+
 def test_the_fallback_of_a_step_is_struck_by_its_components_name(tmp_path: Path) -> None:
     (tmp_path / "inner.yaml").write_text(INNER)
     faults = "{step: doubtful, fault: reset, rate: 1}, {component: spare, fault: latency, delay: 1ms, rate: 1}"
