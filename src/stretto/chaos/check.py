@@ -20,6 +20,9 @@ from stretto.types.card import ANY_ACTION, Card
 SHAPED: Final = frozenset({FaultKind.WRONG_TYPE, FaultKind.MISSING_FIELD, FaultKind.WRONG_VALUE})
 """Faults that damage one field of an answer."""
 
+DEAF: Final = frozenset({"aligner", "mcp", "memory", "openai", "policy"})
+"""Kinds of component that make nothing of the deadline of a call: over their wires it does not travel."""
+
 
 def check_places(chaos: ChaosSpec, plan: Plan) -> None:
     """Raise SpecError for every fault that names what the plan does not have, or that could change nothing there."""
@@ -90,11 +93,19 @@ def _check_effect(fault: FaultSpec, found: list[Place], plan: Plan, domains: Dom
     """Report a fault that could change nothing at the places that it is about."""
     if fault.fault in SHAPED:
         _check_field(fault, found, domains, report)
-    timed = plan.budget.deadline is not None or any(place.op.timeout_s is not None for place in found)
-    if fault.fault is FaultKind.CLOCK_SKEW and not timed:
-        message = f"`clock_skew` changes nothing at {fault.place}: a skewed clock is seen in deadlines, and it has none"
-        expected = "a call with a time-out, or a workflow with a deadline"
-        report.add(fault.span.problem(SpecCode.NO_EFFECT, message, expected=expected, suggestion="remove it"))
+    if fault.fault is FaultKind.CLOCK_SKEW:
+        _check_skew(fault, found, plan, report)
+
+
+def _check_skew(fault: FaultSpec, found: list[Place], plan: Plan, report: Report) -> None:
+    if all(place.card.kind in DEAF for place in found):
+        why, expected = f"a `{found[0].card.kind}` is not told of it", "a component of yours that reads it"
+    elif plan.budget.deadline is None and all(place.op.timeout_s is None for place in found):
+        why, expected = "it has none", "a call with a time-out, or a workflow with a deadline"
+    else:
+        return
+    message = f"`clock_skew` changes nothing at {fault.place}: a skewed clock is seen in deadlines, and {why}"
+    report.add(fault.span.problem(SpecCode.NO_EFFECT, message, expected=expected, suggestion="remove it"))
 
 
 def _check_field(fault: FaultSpec, found: list[Place], domains: Domains, report: Report) -> None:

@@ -33,8 +33,10 @@ class InputsShape:
             return Written((to_json_object(node),))
         if isinstance(node, ListNode):
             wrong = [item for item in node.items if not isinstance(item, MapNode)]
-            for item in wrong or (() if node.items else (node,)):
+            for item in wrong:
                 report.add(wrong_type(item, name, "a mapping: the input of a run"))
+            if not node.items:
+                report.add(wrong_type(node, name, "one input or more, each a mapping"))
             return Written(tuple(to_json_object(item) for item in node.items if isinstance(item, MapNode)))
         path = FILE.read(node, name, report)
         return None if path is None else Written(file=path)
