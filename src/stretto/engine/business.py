@@ -24,6 +24,7 @@ from stretto.engine.driven import driven
 from stretto.engine.failure import Whose, error_info, reason_of, whose
 from stretto.engine.looking import around
 from stretto.engine.meaning import cross_answer, was_told_nothing
+from stretto.engine.protections import tells_of_fault
 from stretto.engine.request import RunRequest
 from stretto.engine.run_root import run_root
 from stretto.engine.standby import Standby
@@ -34,7 +35,15 @@ from stretto.record.model import ErrorInfo, Run
 from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.budget import Budget, BudgetSpec, Pool
 from stretto.types.enums import Reason, RunStatus
-from stretto.types.errors import BudgetError, ComponentError, ContractError, ExpressionError, NotJsonError, ReplayError
+from stretto.types.errors import (
+    BudgetError,
+    ComponentError,
+    ContractError,
+    ExpressionError,
+    NotJsonError,
+    ReplayError,
+    ShedError,
+)
 from stretto.types.ids import FALLBACK_PATH
 from stretto.types.json import JsonObject
 
@@ -144,15 +153,24 @@ def _failure(state: RunState) -> Failure | None:
 
 
 def _tell(standby: Standby, phase: int, state: RunState, request: RunRequest, failure: Failure | None) -> None:
-    """Tell how a run ended. One that spent a budget of its caller's own says nothing of the workflow, nor does one
-    that was told what means nothing: else three who talk nonsense would take it from all others."""
-    is_callers = failure is not None and failure.reason is Reason.BUDGET and request.budget is not None
+    """Tell how a run ended."""
     if state.run.succeeded:
         standby.streak.succeeded(phase)
-    elif failure is None or is_callers or was_told_nothing(failure.error, state.run):
+    elif failure is None or _is_callers(failure, request, state.run):
         standby.streak.dropped(phase, state.now())
     else:
         standby.streak.failed(phase, state.now(), failure.error.message)
+
+
+def _is_callers(failure: Failure, request: RunRequest, run: Run) -> bool:
+    """Whether a failure says nothing of the workflow, but of what was asked, and of how many ask: a budget of the
+    caller's own, texts that mean nothing, what a component refused or had no place for. Else three who ask for what is
+    not there would take it from all others."""
+    if failure.reason is Reason.BUDGET and request.budget is not None:
+        return True
+    error = failure.error
+    was_refused = error.code == ShedError.code or bool(error.rpc_code and not tells_of_fault(error))
+    return was_refused or was_told_nothing(error, run)
 
 
 async def _answer(state: RunState, business: BusinessFallback, frame: Frame, lane: Lane, failure: Failure) -> None:

@@ -13,6 +13,9 @@ from stretto.types.errors import BreakerOpenError, ContractError, MeaningError, 
 from stretto.types.ids import Digest
 from stretto.types.protection import StreakRule
 
+_NOT_ASKED: Final = frozenset({BreakerOpenError.code, ShedError.code})
+"""Codes of calls that did not reach the component."""
+
 
 class Guards(dict[str, Protection]):
     """Of one plan's components, by name, those that a call must pass.
@@ -29,17 +32,15 @@ class Guards(dict[str, Protection]):
     def failed(self, component: str, now: float, error: ErrorInfo) -> None:
         """A call of a component that was asked failed, and nothing more is tried."""
         protection = self.get(component) or self._resting.get(component)
-        if protection is None or protection.streak is None or not _tells_of_fault(error):
+        if protection is None or protection.streak is None or error.code in _NOT_ASKED or not tells_of_fault(error):
             return
         self[component] = protection
         if protection.streak.state is StreakState.TRYING:
             protection.streak.failed(protection.streak.phase, now, error.message)
 
 
-def _tells_of_fault(error: ErrorInfo) -> bool:
+def tells_of_fault(error: ErrorInfo) -> bool:
     """`is_components_fault` of an error as it is recorded."""
-    if error.code in (BreakerOpenError.code, ShedError.code):
-        return False
     return error.code in (ContractError.code, MeaningError.code) or error.rpc_code in COMPONENTS_FAULT
 
 

@@ -17,6 +17,7 @@ from stretto.plan.model import BusinessFallback, Plan
 from stretto.record.model import Annotation, Run
 from stretto.store.sqlite import Store
 from stretto.types.errors import StrettoError
+from stretto.types.ids import Digest
 from stretto.types.protection import ExerciseRule
 
 _log: Final = logging.getLogger(__name__)
@@ -33,6 +34,9 @@ none, the fallback is stale."""
 
 NS: Final = 1_000_000_000
 
+NO_DIGEST: Final = Digest("")
+"""Of exercises that were kept before digests were."""
+
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """The annotation's value."""
@@ -42,6 +46,8 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     every_s: float
     """Its period, as it was declared; 0 when somebody asked for it by hand and none was."""
     component: str
+    digest: Digest = NO_DIGEST
+    """Of the component, as it was exercised."""
     result: Exercised
 
 
@@ -63,13 +69,16 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
         return self.every_s > 0 and now_ns - self.began_at_ns > self.every_s * (1 + OVERDUE_PART) * NS
 
 
-def last_drills(store: Store) -> dict[str, Drill]:
-    """The last exercise of each workflow that has any in a store, by workflow."""
+def last_drills(store: Store, *, of: Digest | None = None) -> dict[str, Drill]:
+    """The last exercise of each workflow that has any in a store, by workflow; with `of`, of the component of that
+    digest alone."""
     found: dict[str, Drill] = {}
     for workflow, annotation in store.annotated(ANNOTATION):
         try:
             kept = msgspec.convert(annotation.value, Kept)
         except msgspec.ValidationError:  # somebody else's annotation of that name
+            continue
+        if of is not None and kept.digest != of:
             continue
         before = found.get(workflow)
         if before is not None and before.began_at_ns > kept.began_at_ns:
@@ -91,6 +100,7 @@ def annotation_of(run: Run, business: BusinessFallback, result: Exercised, began
         began_at_ns=began_at_ns,
         every_s=0.0 if rule is None else rule.every_s,
         component=business.op.component_name,
+        digest=business.op.component.card.digest,
         result=result,
     )
     return Annotation(run_id=run.id, name=ANNOTATION, value=msgspec.to_builtins(kept), at_ns=at_ns, by="exercise")
@@ -175,7 +185,8 @@ class Exercising:
         """When the exercise began that a run is part of, which may be now; None when it is of none after all."""
         if not self._is_to_begin(at_ns):
             return self._began_at_ns
-        drill = (await asyncio.to_thread(last_drills, self._store)).get(self._plan.name)
+        digest = self._business.op.component.card.digest  # what was changed since was never exercised
+        drill = (await asyncio.to_thread(last_drills, self._store, of=digest)).get(self._plan.name)
         self._began_at_ns = 0 if drill is None else drill.began_at_ns  # another process may have begun it
         if not self._takes(run, at_ns):
             return None

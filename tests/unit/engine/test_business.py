@@ -18,7 +18,16 @@ from stretto.record.model import Run, decoded
 from stretto.testing import VirtualLoop, run_virtual
 from stretto.types.budget import BudgetSpec
 from stretto.types.enums import Durability, Effect, Reason, RunStatus
-from stretto.types.errors import Code, ComponentError
+from stretto.types.errors import (
+    BreakerOpenError,
+    BudgetError,
+    Code,
+    ComponentError,
+    ContractError,
+    RejectedError,
+    ShedError,
+    StrettoError,
+)
 from stretto.types.json import Json
 from stretto.types.messages import Request, Response, Usage
 from stretto.types.protection import StreakRule
@@ -339,6 +348,40 @@ class TestInARow:
         runs = run_virtual(main())
         assert [run.status for run in runs] == [RunStatus.BUSINESS_FALLBACK] * 5 + [RunStatus.OK]
         assert {run.reason for run in runs[:5]} == {Reason.CONTRACT}
+
+    @pytest.mark.parametrize(
+        "refusal",
+        [
+            ComponentError("no such order", Code.NOT_FOUND),
+            ComponentError("not yours", Code.PERMISSION_DENIED),
+            ShedError("full"),
+        ],
+    )
+    def test_what_says_nothing_of_the_workflow_makes_no_row(self, refusal: ComponentError) -> None:
+        planner = failing("planner", *[refusal] * 4, {})
+        rules = business(returning("rules", {"by": "rules"}), rule=self.RULE)
+
+        async def main() -> list[Run]:
+            house = House()
+            return [await house.run(answered(call(planner, S), by=rules)) for _ in range(5)]
+
+        runs = run_virtual(main())
+        assert [run.status for run in runs] == [RunStatus.BUSINESS_FALLBACK] * 4 + [RunStatus.OK]
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            ContractError("misfit"),
+            RejectedError("empty"),
+            BudgetError("spent"),
+            BreakerOpenError("shut", retry_after_s=1.0),
+        ],
+    )
+    def test_an_answer_that_is_none_makes_a_row(self, error: StrettoError) -> None:
+        async def main(house: House, what: Plan, _planner: Probe) -> list[Run]:
+            return [await house.run(what) for _ in range(4)]
+
+        assert self.made(error, main)[-1].reason is Reason.BREAKER
 
     def test_a_trial_that_answers_ends_it(self) -> None:
         async def main(house: House, what: Plan, planner: Probe) -> list[Run]:

@@ -48,8 +48,8 @@ def bank(tmp_path: Path) -> Workflow:
     return made(tmp_path, "exercise: {every: 30d, share: 1}")
 
 
-def made(folder: Path, exercise: str) -> Workflow:
-    (folder / "components.py").write_text(COMPONENTS)
+def made(folder: Path, exercise: str, components: str = COMPONENTS) -> Workflow:
+    (folder / "components.py").write_text(components)
     (folder / "workflow.yaml").write_text(WORKFLOW % exercise)
     return stretto.load(folder / "workflow.yaml", store=folder / "runs.db")
 
@@ -154,14 +154,32 @@ async def test_another_process_goes_by_what_the_store_knows(tmp_path: Path) -> N
     assert len(found.results) == 1
 
 
+async def test_what_was_changed_is_exercised_at_once(tmp_path: Path) -> None:
+    async with made(tmp_path, "exercise: {share: 0.000001}") as first:
+        old = await settled(first, 1)
+    async with made(tmp_path, "exercise: {share: 0.000001}", COMPONENTS.replace("n == 13", "n == 7")) as second:
+        run = await settled(second, 7)
+        await settled(second, 7)
+    digests = {workflow.component("rules").card.digest: each for workflow, each in ((first, old), (second, run))}
+    found = {digest: last_drills(second.store, of=digest)["bank"] for digest in digests}
+    assert [(len(each.results), len(each.failures)) for each in found.values()] == [(1, 0), (1, 1)]
+    assert drill(second) == found[second.component("rules").card.digest]
+
+
 @pytest.mark.parametrize(("days", "takes"), [(0.5, True), (1.5, False), (29.0, False), (31.0, True), (34.0, True)])
 async def test_once_a_period_it_is_due(tmp_path: Path, days: float, takes: bool) -> None:
     workflow = made(tmp_path, "exercise: {every: 30d, share: 1}")
     async with made(tmp_path, "") as silent:
         old = await silent.run({"n": 0})
-        began = old.started_at_ns - int(days * DAY_NS)
+        began, digest = old.started_at_ns - int(days * DAY_NS), silent.component("rules").card.digest
         result: JsonObject = {"answered": True, "contract": True, "expectations": {}, "ms": 1.0}
-        value: JsonObject = {"began_at_ns": began, "every_s": 30 * 86_400.0, "component": "rules", "result": result}
+        value: JsonObject = {
+            "began_at_ns": began,
+            "every_s": 30 * 86_400.0,
+            "component": "rules",
+            "digest": digest,
+            "result": result,
+        }
         silent.store.flush()
         silent.store.annotate(Annotation(run_id=old.id, name=ANNOTATION, value=value, at_ns=began))
     async with workflow:

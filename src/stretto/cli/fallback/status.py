@@ -39,7 +39,7 @@ def status(file: WorkflowFile = DEFAULT_WORKFLOW, store: StorePath = None, as_js
     """
     plan = compiled(file)
     business = declared(plan, file)
-    drill, answered = _kept(plan, store)
+    drill, answered = _kept(plan, business, store)
     wrong = _wrong(business, drill, time.time_ns())
     if as_json:
         print_json(_document(plan, business, drill, answered, wrong))
@@ -48,12 +48,12 @@ def status(file: WorkflowFile = DEFAULT_WORKFLOW, store: StorePath = None, as_js
     return Exit.FAILED if wrong else Exit.OK
 
 
-def _kept(plan: Plan, store: Path | None) -> tuple[Drill | None, Counter[str]]:
-    """The last exercise that a store knows of, and how often the fallback answered there, by why."""
+def _kept(plan: Plan, business: BusinessFallback, store: Path | None) -> tuple[Drill | None, Counter[str]]:
+    """Of what a store knows: the last exercise of it, as it is now, and how often it answered, by why."""
     if not is_there(store_path(store)):
         return None, Counter()
     with opened(store) as kept:
-        return last_drills(kept).get(plan.name), _answered(kept, plan.name)
+        return last_drills(kept, of=business.op.component.card.digest).get(plan.name), _answered(kept, plan.name)
 
 
 def _answered(store: Store, workflow: str) -> Counter[str]:
@@ -64,7 +64,7 @@ def _answered(store: Store, workflow: str) -> Counter[str]:
 def _wrong(business: BusinessFallback, drill: Drill | None, now_ns: int) -> str:
     """What is wrong, in words; empty when nothing is."""
     if drill is None:
-        return "" if business.exercise is None else "it was never exercised"
+        return "" if business.exercise is None else "it was never exercised as it is now"
     if drill.failures:
         return f"{len(drill.failures)} of {count_text(len(drill.results), 'run')} of its last exercise went wrong"
     return "its next exercise is overdue" if drill.is_stale(now_ns) else ""
@@ -103,7 +103,7 @@ def _report(plan: Plan, business: BusinessFallback, drill: Drill | None, answere
 
 def _last(drill: Drill | None) -> Text:
     if drill is None:
-        return Text("none in this store; `stretto fallback exercise` makes one of recorded runs")
+        return Text("none of it as it is now in this store; `stretto fallback exercise` makes one of recorded runs")
     text = Text(f"{time_text(drill.began_at_ns)}, {count_text(len(drill.results), 'run')}: ")
     if not drill.failures:
         return text.append("all as expected", "green")
