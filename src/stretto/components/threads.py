@@ -93,7 +93,7 @@ class Threads:
         except asyncio.CancelledError as cancellation:
             if self._abandon(job):
                 raise
-            raise NeverBegun from cancellation
+            raise NeverBegun(loop.time() - submitted) from cancellation
         if error is not None:
             raise error
         return value, max(0.0, (began - submitted) * 1000.0)

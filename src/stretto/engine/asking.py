@@ -22,7 +22,6 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
     """
     alarm, deadline = lane.alarm, request.call.deadline
     alarm.deadline = deadline
-    asked = state.now()
     try:
         answer = await _begun_in_session(state, op, lane, request) if op.per_run else op.component(request)
         response: Response = await driven(answer if type(answer) is CoroutineType else awaited(answer), alarm)
@@ -34,7 +33,7 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
             case Whose.COMPONENT:
                 raise as_component_error(op.component_name, error) from error
             case Whose.DEADLINE if isinstance(error, NeverBegun):
-                raise _never_had_a_turn(op, state.now() - asked) from None
+                raise _never_had_a_turn(op, error.waited_s) from None
             case Whose.DEADLINE:
                 raise _timed_out(op, lane, deadline) from None
             case Whose.OUTSIDE:
