@@ -40,7 +40,11 @@ class Beside:
             _deliver(loop, future, value, error)
 
         self._is_busy = True
-        threading.Thread(target=serve, name=f"stretto-probe-{self._name}", daemon=True).start()
+        try:
+            threading.Thread(target=serve, name=f"stretto-probe-{self._name}", daemon=True).start()
+        except RuntimeError:  # the machine gives no more threads, for now
+            self._is_busy = False
+            raise
         return await future
 
 

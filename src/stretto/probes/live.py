@@ -86,11 +86,8 @@ class LiveResources:
         for keeper in here:
             keeper.cancel()
         await asyncio.gather(*here, return_exceptions=True)
-        closed = await asyncio.gather(*(source.close() for source in self.sources), return_exceptions=True)
+        await asyncio.gather(*(source.close() for source in self.sources))
         self._standing = _standing_of(self.sources, self._assume)
-        for trouble in closed:
-            if trouble is not None:  # all the others are closed by now
-                raise trouble
 
     async def catch_up(self) -> None:
         """Read what is overdue, as after a time in which the event loop stood still."""

@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from stretto.probes.probe import Probe, ProbeError, Reading
+from stretto.probes.probe import Probe, ProbeError
 from stretto.spec.durations import render
 from stretto.spec.resources_model import ProbeSpec
 from stretto.types.json import Json, JsonObject
@@ -33,7 +33,7 @@ class Source:
         """When it last told anything that made sense, in event-loop time, seconds."""
         self._trouble = ""
         self._since = 0.0
-        self._hanging: asyncio.Future[Reading] | None = None
+        self._hanging: asyncio.Future[Any] | None = None
         self._turn = asyncio.Lock()
 
     async def ask(self, now: Callable[[], float], *, older_than_s: float = 0.0) -> None:
@@ -44,16 +44,25 @@ class Source:
                 self._take(told, why, now())
 
     async def close(self) -> None:
-        """Let the probe let go; what it was asked for before in another event loop is forgotten."""
-        self._turn, self._hanging = asyncio.Lock(), None
+        """Let the probe let go, within the time of a reading; one that cannot is told of and left behind.
+
+        What it was asked for before in another event loop is forgotten.
+        """
         self.taken, self.bad = None, frozenset(self.measures)
-        await self.probe.close()
+        _, why = await self._within(self.probe.close())
+        if why:
+            _log.warning("the probe '%s' does not let go of what it holds, and is left behind: %s", self.name, why)
+        self._turn, self._hanging = asyncio.Lock(), None
 
     async def _read(self) -> tuple[object, str]:
         """What it tells, or why it does not."""
         if self._hanging is not None and not self._hanging.done():
             return None, "an earlier reading was cancelled and still hangs"
-        reading = asyncio.ensure_future(self.probe.read())
+        return await self._within(self.probe.read())
+
+    async def _within(self, asked: Coroutine[Any, Any, Any]) -> tuple[object, str]:
+        """What a probe gives within its time, or why it does not."""
+        reading = asyncio.ensure_future(asked)
         reading.add_done_callback(_forget)
         try:
             await asyncio.wait({reading}, timeout=self._timeout.total_seconds())
@@ -114,7 +123,7 @@ def _exact(measure: Measure | None, value: Any) -> Json:  # Any: a number of any
     return int(value) if measure.is_whole else round(float(value), 6)
 
 
-def _forget(reading: "asyncio.Future[Reading]") -> None:
+def _forget(reading: "asyncio.Future[Any]") -> None:
     """Whoever asked may be gone: then nobody asks what became of it."""
     with suppress(asyncio.CancelledError):
         reading.exception()

@@ -26,6 +26,18 @@ async def test_what_it_raises_is_raised() -> None:
         await Beside("test").do(work)
 
 
+async def test_a_machine_that_gives_no_thread_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    beside = Beside("test")
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="new thread"):
+            await beside.do(lambda: 1)
+    assert await beside.do(lambda: 2) == 2
+
+
 async def test_one_that_hangs_is_not_joined_by_another_and_a_late_end_harms_nobody() -> None:
     gate, ended = threading.Event(), threading.Event()
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -209,20 +210,29 @@ def test_a_loop_that_stood_still_catches_up_with_what_is_overdue_alone() -> None
     run_virtual(main())
 
 
-def test_a_probe_that_does_not_close_keeps_no_other_open() -> None:
+async def refused() -> None:
+    raise ProbeError("the driver is gone")
+
+
+@pytest.mark.parametrize(("closing", "why"), [(refused, "the driver is gone"), (deaf, "it took longer than 500ms")])
+def test_a_probe_that_does_not_close_is_told_of_and_keeps_nobody_waiting(
+    closing: Callable[[], Any], why: str, caplog: pytest.LogCaptureFixture
+) -> None:
     class Stuck(Scripted):
         async def close(self) -> None:
-            raise ProbeError("the driver hangs")
+            await closing()
 
-    async def main() -> None:
+    async def main() -> float:
         other = Scripted("cpu_load_percent", say=dict)
         resources = live(source(Stuck("gpu_count", say=dict), "gpu"), source(other))
         await resources.open()
-        with pytest.raises(ProbeError, match="the driver hangs"):
-            await resources.close()
+        began = asyncio.get_running_loop().time()
+        await resources.close()
         assert other.closed == 1
+        return asyncio.get_running_loop().time() - began
 
-    run_virtual(main())
+    assert run_virtual(main()) <= 0.5
+    assert f"'gpu' does not let go of what it holds, and is left behind: {why}" in caplog.text
 
 
 def test_it_may_be_opened_again_in_another_event_loop() -> None:
