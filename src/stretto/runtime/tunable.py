@@ -10,6 +10,7 @@ from stretto.spec.model import WorkflowSpec
 from stretto.spec.nodes import Entry
 from stretto.spec.tunable import Found, Place, retuned, setting_node
 from stretto.types.errors import UsageError
+from stretto.types.json import ValuePath
 from stretto.types.setting import SettingValue
 
 STEPS: Final = "steps."
@@ -27,6 +28,11 @@ class Tunable(msgspec.Struct, frozen=True, kw_only=True):
     def declared(self) -> list[tuple[Path, Place]]:
         """Those where the file declares what this is a figure of."""
         return [(file, place) for file, place in self.places if place.is_declared]
+
+    @property
+    def spots(self) -> tuple[tuple[Path, ValuePath], ...]:
+        """The same for all keys that name the same figure."""
+        return tuple((file, (*place.path, place.key.name)) for file, place in self.places)
 
     @property
     def written(self) -> SettingValue:

@@ -54,7 +54,8 @@ class Effective(msgspec.Struct, frozen=True, kw_only=True):
     """None where nothing holds: no time-out, no fixed limit."""
     origin: Origin
     setting: Setting | None = None
-    """The last change, where there was one; its value is None when it was taken back."""
+    """The last change, where there was one, also under another name of the same figure; its value is None when it was
+    taken back."""
     passed_over: str = ""
     """Why that change does not hold: the file is no longer the one that it was made for."""
 
@@ -129,7 +130,16 @@ class Tuning:
         """Every figure that can be set, by key, and those that were set of a file that has changed since."""
         self.refresh()
         tunable = self._source.tunable()
-        found = {key: self._effective(key, each) for key, each in tunable.items() if each.declared}
+        last = {  # also under another name: a workflow that two steps share is one
+            tunable[key].spots: setting
+            for key, setting in self._settings.items()
+            if key in tunable and self._holds(setting)
+        }
+        found = {
+            key: self._effective(key, each, last.get(each.spots, self._settings.get(key)))
+            for key, each in tunable.items()
+            if each.declared
+        }
         for key, setting in self._settings.items():
             if key not in found and setting.value is not None:
                 found[key] = Effective(
@@ -141,10 +151,9 @@ class Tuning:
                 )
         return found
 
-    def _effective(self, key: str, tunable: Tunable) -> Effective:
-        setting = self._settings.get(key)
-        passed_over = self._passed_over.get(key, "")
-        if setting is not None and setting.value is not None and not passed_over:
+    def _effective(self, key: str, tunable: Tunable, setting: Setting | None) -> Effective:
+        """`setting` is the last one that holds there, or else what became of the key itself."""
+        if setting is not None and self._holds(setting):
             return Effective(key=key, value=setting.value, origin=Origin.SETTING, setting=setting)
         written = tunable.written
         return Effective(
@@ -152,7 +161,7 @@ class Tuning:
             value=tunable.default if written is None else written,
             origin=Origin.DEFAULT if written is None else Origin.FILE,
             setting=setting,
-            passed_over=passed_over,
+            passed_over=self._passed_over.get(key, ""),
         )
 
     # applying

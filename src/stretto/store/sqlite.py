@@ -13,6 +13,7 @@ from stretto.store import reading, settings
 from stretto.store.asked import as_annotation, check_filters, check_run_id, check_run_ids, check_settings, check_word
 from stretto.store.batch import Write
 from stretto.store.claim import claim, is_executing
+from stretto.store.connect import is_there
 from stretto.store.delete import delete
 from stretto.store.exchange import Imported, export_to, import_from
 from stretto.store.executing import Executing
@@ -263,7 +264,7 @@ class Store:
 
     def settings_revision(self, workflow: str) -> int:
         """Revision of the last change of a workflow, 0 when there is none; cheap enough to ask all the time."""
-        if not self.path.exists():
+        if not is_there(self.path):
             return 0
         with self._reader.snapshot() as connection:
             return settings.newest_revision(connection, workflow)

@@ -492,6 +492,26 @@ class TestInside:
             with pytest.raises(SpecError, match="more than `max_open`"):
                 asyncio.run(workflow.set("components.api.breaker.open_for", "9m"))
 
+    def test_a_workflow_that_two_steps_share_is_one_and_listed_so(self, write: Write) -> None:
+        outer = SUB["outer.yaml"] + "  - {name: again, workflow: inner.yaml, needs: [own]}\n"
+        with stretto.load(write(SUB | {"outer.yaml": outer})) as workflow:
+
+            async def one_after_the_other() -> list[Any]:
+                seen = []
+                for key, value in (("first", "3s"), ("again", "4s"), ("first", "2500ms"), ("first", None)):
+                    await workflow.set(f"steps.{key}/ask.timeout", value)
+                    found = workflow.settings
+                    seen.append([found[f"steps.{step}/ask.timeout"].value for step in ("first", "again")])
+                return [*seen, (await workflow.run({})).status]
+
+            assert run_virtual(one_after_the_other()) == [
+                ["3s", "3s"],
+                ["4s", "4s"],
+                ["2500ms", "2500ms"],
+                ["4s", "4s"],
+                RunStatus.OK,
+            ]
+
 
 class TestFollowing:
     def test_what_another_store_object_wrote_is_obeyed_from_the_start(self, workflow_of: WorkflowOf) -> None:
