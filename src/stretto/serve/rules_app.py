@@ -26,6 +26,9 @@ BODY_LIMIT_S: Final = 5.0
 
 _FORM: Final = 'a JSON object such as {"input": {...}}'
 
+_READING: Final = ["GET", "HEAD"]
+"""Some balancers ask whether a server is well without wanting the answer's body."""
+
 _log: Final = logging.getLogger(__name__)
 
 
@@ -34,9 +37,9 @@ def rules_app(decision: Decision, file: str, max_body_bytes: int = DEFAULT_MAX_B
     app = FastAPI(title=f"stretto rules: {file}", openapi_url=None, docs_url=None, redoc_url=None)
     server = _Server(decision, file, max_body_bytes)
     app.add_api_route(DECIDE, server.decide, methods=["POST"])
-    app.add_api_route("/livez", server.live, methods=["GET"])
-    app.add_api_route("/readyz", server.ready, methods=["GET"])
-    app.add_api_route("/metrics", server.metrics, methods=["GET"])
+    app.add_api_route("/livez", server.live, methods=_READING)
+    app.add_api_route("/readyz", server.ready, methods=_READING)
+    app.add_api_route("/metrics", server.metrics, methods=_READING)
     app.add_exception_handler(HTTPException, server.no_such_place)
     return app
 

@@ -34,6 +34,7 @@ async def test_a_decision_tells_its_rows_and_the_rules_that_made_it(file: Path, 
     }
     assert ready == {"status": "ready", "file": "rules.json", "digest": body["digest"]}
     assert await asked("GET", f"{url}/livez") == (200, "text/plain", "ok\n")
+    assert await asked("HEAD", f"{url}/livez") == (200, "text/plain", "")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """From the columns of a table to the axes of its coverage: one for each field, with its values parted."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -20,6 +21,9 @@ from stretto.components.rules.oracle import fits
 from stretto.components.rules.values import Part, parts_of
 from stretto.types.json import Schema
 
+MAX_ASKED: Final = 1_000_000
+"""Answers asked of the engine for one field, each cell for each part: half a second, 500 rows of an interval each."""
+
 
 class FieldAxis(msgspec.Struct, frozen=True, kw_only=True):
     """One field of a table, as its cells see it."""
@@ -32,6 +36,8 @@ class FieldAxis(msgspec.Struct, frozen=True, kw_only=True):
     fitting: Mapping[str, frozenset[int]]
     """For each cell that could be analysed, the parts that fit it."""
     axis: Axis
+    is_large: bool
+    """It has too many cells and parts to hold each to each; none of its cells is analysed."""
     is_alone: bool
     """Its values do not hang on those of another axis: it is a plain path, and no axis looks into it."""
 
@@ -48,13 +54,7 @@ def _axis(table: Table, field: str, columns: list[int], seen: Schema, fields: Se
     has_field = bool(table.inputs[columns[0]].field)
     facts = field_facts(seen, field) if is_path(field) else NOTHING_KNOWN
     cells = {row.inputs[column].value for row in table.rows for column in columns} - {""}
-    constants = {cell: constants_of(cell) if has_field else None for cell in cells}
-    texts, numbers = constants_in(facts.schema)
-    for found in constants.values():
-        texts |= set() if found is None else found.texts
-        numbers |= set() if found is None else found.numbers
-    parts = parts_of(texts, numbers)
-    known = sorted(cell for cell, found in constants.items() if found is not None)
+    known, parts, is_large = _analysable(cells if has_field else set(), facts)
     answers = fits(known, parts)
     fitting = {
         cell: frozenset(part for part, fit in enumerate(answers) if index in fit) for index, cell in enumerate(known)
@@ -69,6 +69,7 @@ def _axis(table: Table, field: str, columns: list[int], seen: Schema, fields: Se
         parts=parts,
         facts=facts,
         fitting=fitting,
+        is_large=is_large,
         axis=Axis(
             possible=possible(parts, facts),
             may=tuple(frozenset.intersection(*(may[cell] for cell in row)) for row in rows),
@@ -76,6 +77,18 @@ def _axis(table: Table, field: str, columns: list[int], seen: Schema, fields: Se
         ),
         is_alone=is_path(field) and not any(_looks_into(field, other) for other in fields),
     )
+
+
+def _analysable(cells: set[str], facts: FieldFacts) -> tuple[list[str], tuple[Part, ...], bool]:
+    """The cells that can be analysed, the parts that they tell apart, and whether there are too many of both."""
+    found = {cell: constants for cell in sorted(cells) if (constants := constants_of(cell)) is not None}
+    texts, numbers = constants_in(facts.schema)
+    parts = parts_of(
+        texts.union(*(each.texts for each in found.values())), numbers.union(*(each.numbers for each in found.values()))
+    )
+    if len(found) * len(parts) > MAX_ASKED:
+        return [], parts_of(texts, numbers), True
+    return [*found], parts, False
 
 
 def outcome_of(table: Table) -> Axis:

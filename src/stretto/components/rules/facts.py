@@ -10,6 +10,7 @@ import msgspec
 import orjson
 
 from stretto.components.rules.model import HitPolicy, ModelNode, NodeKind, Table
+from stretto.components.rules.references import followed, says_more
 from stretto.components.rules.values import Part, Sort
 from stretto.types.json import Json, JsonObject, Schema
 
@@ -30,8 +31,8 @@ class FieldFacts(msgspec.Struct, frozen=True, kw_only=True):
     schema: JsonObject
     """Of its value; empty when nothing is known."""
     may_miss: bool = True
-    is_known: bool = False
-    """Some schema tells of it."""
+    is_whole: bool = True
+    """Nothing else is said of it: no condition, alternative or the like on the way to it, which are not looked into."""
 
 
 NOTHING_KNOWN: Final = FieldFacts(schema={})
@@ -58,20 +59,24 @@ def _is_json(text: str) -> bool:
 def field_facts(schema: Schema, path: str) -> FieldFacts:
     """What a schema of the whole says of one path in it."""
     at: Json = dict(schema)
-    may_miss = False
+    may_miss, is_whole = False, True
     for part in path.split("."):
+        is_whole &= not (isinstance(at, dict) and says_more(at))
+        at = followed(at, schema)
         properties = at.get("properties") if isinstance(at, dict) else None
         if not isinstance(at, dict) or not isinstance(properties, dict):
-            return NOTHING_KNOWN
+            return FieldFacts(schema={}, is_whole=is_whole)
+        is_whole &= not says_more(at)
         if part not in properties:
             closed = at.get("additionalProperties") is False
-            return FieldFacts(schema={"not": {}}, is_known=True) if closed else NOTHING_KNOWN
+            return FieldFacts(schema={"not": {}} if closed else {}, is_whole=is_whole)
         required = at.get("required")
         may_miss |= not (isinstance(required, list) and part in required)
         may_miss |= not _is_object(at)
         at = properties[part]
-    found: JsonObject = at if isinstance(at, dict) else {}
-    return FieldFacts(schema={**_definitions(schema), **_parted(found)}, may_miss=may_miss, is_known=bool(found))
+    found = followed(at, schema) if isinstance(at, dict) and [*at] == ["$ref"] else at
+    held = _parted(found) if isinstance(found, dict) else {}
+    return FieldFacts(schema={**_definitions(schema), **held}, may_miss=may_miss, is_whole=is_whole)
 
 
 def _definitions(schema: Schema) -> JsonObject:
@@ -145,7 +150,10 @@ def _seen(schema: Schema, *, may_miss: bool) -> Schema:
 
 def possible(parts: tuple[Part, ...], facts: FieldFacts) -> frozenset[int]:
     """The indices of the parts that a field may hold a value of."""
-    holds = jsonschema_rs.Draft202012Validator(facts.schema, offline=True)
+    try:
+        holds = jsonschema_rs.Draft202012Validator(facts.schema, offline=True)
+    except jsonschema_rs.ValidationError:  # a reference to what stands elsewhere in the whole: all is held possible
+        holds = jsonschema_rs.Draft202012Validator({})
     return frozenset(
         index
         for index, part in enumerate(parts)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import orjson
@@ -16,6 +17,9 @@ from stretto.spec.source import Located
 from stretto.types.errors import SpecError
 from stretto.types.ids import Digest, digest_of
 from stretto.types.json import Json, JsonObject
+
+MAX_LEVELS: Final = 5
+"""Of files inside one another: zen-engine 2.1 answers none that lie deeper."""
 
 
 class RuleFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,33 +70,36 @@ class _Reading:
         self._folder = folder
         self._models = models
         self._report = report
+        self._levels: dict[str, int] = {}
 
-    def read(self, key: str, outer: tuple[str, ...]) -> None:
-        """Read one file, and those that it names, unless it was read before."""
-        if key in self._models:
-            return
+    def read(self, key: str, outer: tuple[str, ...]) -> int:
+        """Read one file, and those that it names, unless it was read before; gives how many levels of files it has."""
+        if key not in self._levels:
+            self._levels[key] = self._read(key, (*outer, key))
+        return self._levels[key]
+
+    def _read(self, key: str, chain: tuple[str, ...]) -> int:
         model = read_model(self._folder / key, self._report)
         if model is None:
-            return
+            return 1
         self._models[key] = model
-        chain = (*outer, key)
-        for node in model.of_kind(NodeKind.DECISION):
-            if node.decision is not None:
-                self._follow(node.decision, chain)
+        named = [node.decision for node in model.of_kind(NodeKind.DECISION) if node.decision is not None]
+        return 1 + max((self._follow(each, chain) for each in named), default=0)
 
-    def _follow(self, named: Located[str], chain: tuple[str, ...]) -> None:
+    def _follow(self, named: Located[str], chain: tuple[str, ...]) -> int:
+        """The levels of files below a decision node; 0 after reporting what is wrong with it."""
         key = named.value
         if key in chain:
             loop = " → ".join((*chain[chain.index(key) :], key))
             message = f"these rules decide by themselves: {loop}"
             self._report.add(named.span.problem(RuleCode.CYCLE, message, expected="rules that end"))
-            return
+            return 0
         if Path(key).is_absolute() or ".." in Path(key).parts:
             message = f"a decision node names '{key}', outside the folder of the rules"
             self._report.add(named.span.problem(RuleCode.FILE, message, expected="a file beside this one"))
-            return
+            return 0
         try:
-            self.read(key, chain)
+            levels = self.read(key, chain) if len(chain) < MAX_LEVELS else 1
         except SpecError as error:
             if (self._folder / key).is_file():
                 raise
@@ -102,6 +109,12 @@ class _Reading:
                 RuleCode.FILE, message, expected="the name of a file of rules, with its ending", suggestion=near
             )
             raise SpecError([problem]) from error
+        if len(chain) + levels > MAX_LEVELS:
+            message = f"'{key}' lies too deep: {' → '.join((*chain, key))}"
+            expected = f"at most {MAX_LEVELS} files that decide inside one another, which is where the engine gives up"
+            self._report.add(named.span.problem(RuleCode.FILE, message, expected=expected))
+            return 0
+        return levels
 
 
 def _decides(document: JsonObject) -> JsonObject:

@@ -117,7 +117,8 @@ class _Check:
         return bool(axis.fitting.get(cell, _all_parts(axis)) & axis.axis.possible)
 
     def _tell_gaps(self, found: Coverage) -> None:
-        is_sure = all(axis.is_alone for axis in self._axes) and not self._is_guarded
+        is_whole = all(axis.facts.is_whole for axis in self._axes)
+        is_sure = all(axis.is_alone for axis in self._axes) and is_whole and not self._is_guarded
         for region in found.gaps:
             where = self._where(region)
             if is_sure:
@@ -130,7 +131,8 @@ class _Check:
                 )
                 self._report.add(problem)
             else:
-                why = "a switch before it" if self._is_guarded else "what hangs together in its columns"
+                loose = "what hangs together in its columns" if is_whole else "what else the schema says"
+                why = "a switch before it" if self._is_guarded else loose
                 self._note(f"has no row that answers {where}, unless {why} keeps that away")
         for region in found.doubts:
             self._note(f"may have no row that answers {self._where(region)}: the rows that could are not analysed")
@@ -191,8 +193,11 @@ class _Check:
             for row in self._table.rows
             for axis in self._axes
             for cell in (row.inputs[column] for column in axis.columns)
-            if cell.value and cell.value not in axis.fitting
+            if cell.value and cell.value not in axis.fitting and not axis.is_large
         ]
+        large = [axis for axis in self._axes if axis.is_large]
+        for axis in large:
+            self._note(f"is not fully analysed: `{axis.field}` is compared with too many values, in too many cells")
         for row, cell in left[:1]:
             number = f"{len(left)} of its cells" if len(left) > 1 else "one of its cells"
             text = f"is not fully analysed: {number} cannot be, such as {quote(cell.value)} in {row.label}"
@@ -206,7 +211,7 @@ class _Check:
         if tied:
             named = ", ".join(f"`{field}`" for field in tied)
             self._note(f"is not fully analysed: {named} may hang on its other columns, which is not looked into")
-        return not left and not tied and not unsure
+        return not (left or large or tied or unsure)
 
     def _where(self, region: Region) -> str:
         parts = (
