@@ -117,13 +117,14 @@ class _Compiler:
         business = Businesses(self._report, self._reader, self._finder, self._calls, self._slots)
         fallback = business.compile(spec, names, body, input_type, RUN_TYPE)
         if contract is not None:
-            self._meanings.check_held(contract)
             check_reward(contract.reward, self._calls.components.values(), self._report)
             check_promises(contract, spec.steps, self._report, self._reader)
         check_contradictions(spec.steps, spec.budget, self._calls.sla, self._reader)
         self._note_unsafe_writes(body)
         read_memory = self._memory_read(memory) if MEMORY in self._slots.read else None
         nested = self._nested()
+        if contract is not None:
+            self._meanings.check_held(contract)
         self._take_aligners()
         self._take_components_inside()
         for workflow, plan in self._finder.plans.items():
@@ -258,13 +259,15 @@ class _Compiler:
     def _nested(self) -> dict[str, CallOp]:
         """Calls that components may make themselves: every component of the catalog, if any of them calls others."""
         if not any("call" in component.card.capabilities for component in self._calls.components.values()):
+            self._meanings.refuse_inner_calls()
             return {}
         found = {name: self._finder.catalog.find(name) for name in self._finder.catalog.names()}
-        return {
-            name: self._calls.plain(component, name, FIRST_FREE_SLOT)
-            for name, component in found.items()
-            if component is not None
-        }
+        return {name: self._inner_call(name, component) for name, component in found.items() if component is not None}
+
+    def _inner_call(self, name: str, component: Component) -> CallOp:
+        into, out_of = self._meanings.of_inner_call(name)
+        plain = self._calls.plain(component, name, FIRST_FREE_SLOT)
+        return replace(plain, crossings_in=into, crossings_out=out_of)
 
     def _take_aligners(self) -> None:
         """A run is pinned to what aligns its values as to what answers its steps."""

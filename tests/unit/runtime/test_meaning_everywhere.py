@@ -40,6 +40,10 @@ async def through(text: str, context: stretto.Context) -> dict:
 async def api(intent: str) -> dict:
     return {"done": intent}
 
+@stretto.component("script", effects="read")
+async def script(text: str, context: stretto.Context) -> dict:
+    return {"done": (await context.call("api", intent=text))["done"]}
+
 @stretto.component("person", effects="read")
 async def person(intent: str | None) -> dict:
     return {"done": intent}
@@ -79,6 +83,13 @@ WAYS = {
         [
             "{name: parts, component: split, input_mapping: {text: input.said}}",
             "{name: each, for_each: steps.parts.texts, as: one, steps: [" + ASKS % "one" + "]}",
+        ],
+    ),
+    "a call that a component makes": (
+        "api.intent",
+        [
+            SAYS,
+            "{name: executor, component: script, input_mapping: {text: steps.planner.text}}",
         ],
     ),
     "a call inside": (

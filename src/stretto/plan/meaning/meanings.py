@@ -127,6 +127,30 @@ class Meanings:
             self.into_output(), Read(get=_nothing, type=kind, slots=_SOME, span=component.span, path="answer")
         )
 
+    def of_inner_call(self, component: str) -> tuple[tuple[Crossing, ...], tuple[Crossing, ...]]:
+        """The crossings of calls of a component that others make: into it, and out of it. Nothing says where the
+        values come from, so that a translation is exact."""
+        sides = Sides() if self.places is None else self.places.inside.get(component, Sides())
+        given = [replace(_own(place), exact=exact_of(place.domain, frozenset())) for place in sides.given]
+        gives = [_own(place) for place in sides.gives]
+        return self._holding(given, Side.GIVEN), self._holding(gives, Side.GIVES)
+
+    def refuse_inner_calls(self) -> None:
+        """Report places of components where no component calls another, and no step has that name."""
+        if self.places is None:
+            return
+        for name, sides in self.places.inside.items():
+            places = () if self.places.is_step(name) else (*sides.given, *sides.gives)
+            for place in {place.at: place for place in places}.values():
+                self.reader.report.add(
+                    place.at.span.problem(
+                        PlanCode.MEANING,
+                        f"the domain '{place.domain.name}' holds at `{place.at.value}`, and '{name}' is no step, but "
+                        "a component that no other calls",
+                        expected="the name of a step, and a field of it",
+                    )
+                )
+
     def of_own_input(self) -> tuple[Crossing, ...]:
         """The crossings of the workflow's input."""
         places = () if self.places is None else self.places.own.given

@@ -1,6 +1,6 @@
 """Where domains hold: each place that a contract names, found at the steps and at the workflow's own ends."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from stretto.plan.codes import PlanCode
@@ -40,6 +40,8 @@ class Places:
 
     def __init__(self, steps: Sequence[StepSpec], finder: Finder, report: Report) -> None:
         self.own = Sides()
+        self.inside: dict[str, Sides] = {}
+        """Of components, in the calls of them that other components make."""
         self._of: dict[Located[str], Sides] = {}
         self._steps: dict[str, list[StepSpec]] = {}
         for step in _every(steps):
@@ -51,6 +53,10 @@ class Places:
         """The places of a step; none for most."""
         return self._of.get(step.name) or Sides()
 
+    def is_step(self, name: str) -> bool:
+        """Whether a step has the name."""
+        return name in self._steps
+
     def find(self, at: Located[str], domain: Domain) -> None:
         """Find one place, and report what is not there."""
         head, *path = at.value.split(".")
@@ -58,17 +64,18 @@ class Places:
         if head in self._steps:
             for step in self._steps[head]:
                 self._find_at(step, place)
+            self._find_inside(place, head)
         elif head == INPUT:
             self.own.given.append(place)
         elif head == OUTPUT:
             self.own.gives.append(place)
-        else:
+        elif not self._find_inside(place, head, is_meant=True):
             known = [*self._steps, INPUT, OUTPUT]
             near = nearest(head, known)
             self._report.add(
                 at.span.problem(
                     PlanCode.UNKNOWN_STEP,
-                    f"the domain '{domain.name}' holds at `{at.value}`, and there is no step '{head}'",
+                    f"the domain '{domain.name}' holds at `{at.value}`, and there is no step or component '{head}'",
                     expected=f"one of {', '.join(known)}, and a field of it",
                     suggestion=f"{near}.{'.'.join(path)}" if near else "",
                 )
@@ -78,22 +85,46 @@ class Places:
         types = self._types(step)
         if types is None:
             return
+        mapped = {mapping.field.value for mapping in step.input_mapping or ()}
+        sides = self._of.setdefault(step.name, Sides())
+        whose = f"step '{step.name.value}'"
+        self._take(place, sides, types, whose, mapped, [each.name.value for each in _inside(step)])
+
+    def _find_inside(self, place: Place, name: str, *, is_meant: bool = False) -> bool:
+        """Find a place in the calls of a component that others make; where a step has that name, only if it has it."""
+        component = self._finder.catalog.find(name)
+        if component is None:
+            return False
+        types = given, gives = from_schema(component.card.input), from_schema(component.card.output)
+        _, below = _side_of(place, given, gives)
+        if is_meant or is_declared(given, below.path) or is_declared(gives, below.path):
+            self._take(place, self.inside.setdefault(name, Sides()), types, f"component '{name}'")
+        return True
+
+    def _take(
+        self,
+        place: Place,
+        sides: Sides,
+        types: tuple[ValueType, ValueType],
+        whose: str,
+        mapped: Set[str] = frozenset(),
+        inner: Sequence[str] = (),
+    ) -> None:
+        """Put a place on the sides where it is; `inner` are the steps inside a step that makes no call itself."""
         given, gives = types
         side, place = _side_of(place, given, gives)
         given, gives = (NULL if side == OUTPUT else given), (NULL if side == INPUT else gives)
-        mapped = {mapping.field.value for mapping in step.input_mapping or ()}
-        sides = self._of.setdefault(step.name, Sides())
         is_given, is_given_by = is_declared(given, place.path), is_declared(gives, place.path)
         if not is_given and not is_given_by:  # schemas that leave room: what is mapped is meant, else what is answered
             is_given = place.path[0] in mapped and leaf_of(given, place.path) is not None
             is_given_by = not is_given and leaf_of(gives, place.path) is not None
         if not is_given and not is_given_by:
-            self._refuse_field(step, place, given, gives)
-        if is_given and self._takes_text(step, place, given):
-            self._check_takes(step, place, given)
+            self._refuse_field(whose, place, given, gives, inner)
+        if is_given and self._takes_text(whose, place, given):
+            self._check_takes(whose, place, given)
             sides.given.append(place)
-        if is_given_by and self._takes_text(step, place, gives):
-            self._check_gives(step, place, gives)
+        if is_given_by and self._takes_text(whose, place, gives):
+            self._check_gives(whose, place, gives)
             sides.gives.append(place)
 
     def _types(self, step: StepSpec) -> tuple[ValueType, ValueType] | None:
@@ -108,8 +139,8 @@ class Places:
             return None if plan is None else (from_schema(plan.input_schema), plan.output_type)
         return NULL, NULL  # a loop or a map over steps: it is asked nothing
 
-    def _refuse_field(self, step: StepSpec, place: Place, given: ValueType, gives: ValueType) -> None:
-        name, inner = ".".join(place.path), [each.name.value for each in _inside(step)]
+    def _refuse_field(self, whose: str, place: Place, given: ValueType, gives: ValueType, inner: Sequence[str]) -> None:
+        name, head = ".".join(place.path), place.at.value.split(".")[0]
         known = sorted({*given.fields, *gives.fields})
         near = nearest(place.path[0], known)
         expected = f"a field that it takes or gives: {', '.join(known)}" if known else "a field that it takes or gives"
@@ -118,28 +149,28 @@ class Places:
         self._report.add(
             place.at.span.problem(
                 PlanCode.MEANING,
-                f"the domain '{place.domain.name}' holds at `{place.at.value}`, and step '{step.name.value}' neither "
-                f"takes nor gives '{name}'",
+                f"the domain '{place.domain.name}' holds at `{place.at.value}`, and {whose} neither takes nor gives "
+                f"'{name}'",
                 expected=expected,
-                suggestion=f"{step.name.value}.{near}" if near and not inner else "",
+                suggestion=f"{head}.{near}" if near and not inner else "",
             )
         )
 
-    def _takes_text(self, step: StepSpec, place: Place, kind: ValueType) -> bool:
+    def _takes_text(self, whose: str, place: Place, kind: ValueType) -> bool:
         leaf = leaf_of(kind, place.path)
         if leaf is None or leaf.kind in TEXTS:
             return True
         self._report.add(
             place.at.span.problem(
                 PlanCode.MEANING,
-                f"the domain '{place.domain.name}' holds at `{place.at.value}`, and '{'.'.join(place.path)}' of step "
-                f"'{step.name.value}' is {render(leaf)}",
+                f"the domain '{place.domain.name}' holds at `{place.at.value}`, and '{'.'.join(place.path)}' of "
+                f"{whose} is {render(leaf)}",
                 expected="a field of text, or of a list of texts",
             )
         )
         return False
 
-    def _check_takes(self, step: StepSpec, place: Place, kind: ValueType) -> None:
+    def _check_takes(self, whose: str, place: Place, kind: ValueType) -> None:
         """A request's field must take every value of the domain."""
         leaf = leaf_of(kind, place.path)
         if leaf is None or not leaf.values:
@@ -147,9 +178,9 @@ class Places:
         refused = [value for value in place.domain.values if value not in leaf.values]
         if refused:
             what = f"takes only {_listed(leaf.values)}, and {_listed(refused)} may come of the domain"
-            self._refuse_values(step, place, what, "a domain whose values it all takes")
+            self._refuse_values(whose, place, what, "a domain whose values it all takes")
 
-    def _check_gives(self, step: StepSpec, place: Place, kind: ValueType) -> None:
+    def _check_gives(self, whose: str, place: Place, kind: ValueType) -> None:
         """What an output's field may say must be in the domain, or be aligned to it."""
         leaf = leaf_of(kind, place.path)
         if leaf is None or place.domain.aligner is not None:
@@ -157,14 +188,14 @@ class Places:
         unknown = [value for value in leaf.values if place.domain.declared(value) is None]
         if unknown:
             what = f"may say {_listed(unknown)}, which means no value of the domain"
-            self._refuse_values(step, place, what, f"one of {_listed(place.domain.values)}")
+            self._refuse_values(whose, place, what, f"one of {_listed(place.domain.values)}")
 
-    def _refuse_values(self, step: StepSpec, place: Place, what: str, expected: str) -> None:
+    def _refuse_values(self, whose: str, place: Place, what: str, expected: str) -> None:
         name = ".".join(place.path)
         self._report.add(
             place.at.span.problem(
                 PlanCode.MEANING,
-                f"by its component's schema '{name}' of step '{step.name.value}' {what} '{place.domain.name}'",
+                f"by its component's schema '{name}' of {whose} {what} '{place.domain.name}'",
                 expected=expected,
                 suggestion="the same values in both, or `synonyms` for those that differ",
             )
