@@ -94,9 +94,10 @@ class Learner:
         """
         acted = self.weights.digest
         if samples.decisions == 0:
-            if skipped == MOST_SKIPPED or not any(samples.excluded.get(reason) for reason in _WEATHER):
-                raise LearningError(_nothing(samples, update, skipped))
-            _log.warning("%s", _nothing(samples, update, skipped))
+            nothing = _nothing(samples, update, skipped)
+            if skipped == MOST_SKIPPED or not _is_weather(samples):
+                raise LearningError(nothing)
+            _log.warning("skipped: %s", nothing)
             return _skipped(update, samples, acted)
         advantages = group_advantages(
             samples.rewards_R, samples.group_R, self.options.advantage, weights_R=samples.weights_R
@@ -204,16 +205,19 @@ def _skipped(update: int, samples: Samples, weights: Digest) -> UpdateReport:
     )
 
 
+def _is_weather(samples: Samples) -> bool:
+    return any(samples.excluded.get(reason) for reason in _WEATHER)
+
+
 def _nothing(samples: Samples, update: int, skipped: int) -> str:
     reasons = ", ".join(f"{reason}: {count}" for reason, count in samples.excluded.items()) or "no runs came back"
-    refused = "".join(f"\n  {line}" for line in samples.refused)
-    accidents = (
-        "; a component was slow or down: wait until it is well, or let such runs count with downgraded=downweight"
-        if samples.excluded.get(Exclusion.ACCIDENT)
-        else ""
-    )
     before = f", and the {skipped} before it had none either" if skipped else ""
-    return (
-        f"update {update} has no decision to learn from ({reasons}){before}. Look at one of its runs with "
-        f"`stretto runs show`; a run needs the label task, a known reward, and a sampled choice{accidents}{refused}"
+    what_helps = (
+        "A component was slow or down: go on with the training when it is well, or let runs that timed out count with "
+        "downgraded=downweight"
+        if _is_weather(samples)
+        else "Look at one of its runs with `stretto runs show`; a run needs the label task, a known reward, and a "
+        "sampled choice"
     )
+    refused = "".join(f"\n  {line}" for line in samples.refused)
+    return f"update {update} has no decision to learn from ({reasons}){before}. {what_helps}{refused}"
