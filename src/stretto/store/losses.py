@@ -39,12 +39,17 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
 
 _WRITES: Final = """
     SELECT run_id, json_extract(value, '$.path') AS path, json_extract(value, '$.status') AS status,
-           json_extract(value, '$.attempts') AS attempts,
+           iif(json_type(value, '$.attempts') = 'object',
+               (SELECT CAST(blobs.content AS TEXT) FROM blob_refs JOIN blobs USING (tenant, digest)
+                WHERE blob_refs.run_id = step_batches.run_id
+                  AND blob_refs.digest = json_extract(value, '$.attempts."$blob"')),
+               json_extract(value, '$.attempts')) AS attempts,
            coalesce(json_extract(value, '$.reused_from'), json_extract(value, '$.simulated')) IS NOT NULL AS stands_in
     FROM step_batches, json_each(iif(doc LIKE '[%', doc, '[' || doc || ']'))
     WHERE instr(doc, '"effect":"write"') AND json_extract(value, '$.effect') = 'write'
 """
-"""Steps that wrote, one by one. The first condition leaves out batches without any before they are parsed."""
+"""Steps that wrote, one by one; long attempts lie in a blob. The first condition leaves out batches without any before
+they are parsed."""
 
 _INSIDE: Final = """
     EXISTS (

@@ -74,8 +74,8 @@ async def asks(n: int, context: stretto.Context) -> dict:
 """Of these the writing one and the asking one fail the first time."""
 
 
-def opened(path: Path, text: str = SHOP) -> stretto.Workflow:
-    (path.parent / "components.py").write_text(PARTS)
+def opened(path: Path, text: str = SHOP, parts: str = PARTS) -> stretto.Workflow:
+    (path.parent / "components.py").write_text(parts)
     (path.parent / "workflow.yaml").write_text(text)
     return stretto.load(path.parent / "workflow.yaml", store=path)
 
@@ -166,6 +166,26 @@ def test_two_attempts_that_answered_changed_the_world_twice(path: Path, damage: 
         "UPDATE step_batches SET doc = json_remove(doc, '$.attempts[0].error') "
         "WHERE json_extract(doc, '$.path') = 'pay'"
     )
+    assert found(path) == [(LossKind.EFFECT_DUPLICATED, "pay")]
+
+
+LONG = "not now " * 1000
+
+
+def test_attempts_that_are_kept_apart_since_they_are_long_are_looked_at(path: Path) -> None:
+    with opened(path, parts=PARTS.replace('"not now"', repr(LONG))) as workflow:
+        run_id = workflow.run_sync({"n": 2}).id
+    with Store(path) as store:
+        pay = next(step for step in store.get(run_id).steps if step.path == "pay")
+        assert [attempt.error is None for attempt in pay.attempts] == [False, True]
+        assert store.losses() == []
+    with sqlite3.connect(path) as connection:
+        changed = connection.execute(
+            "UPDATE blobs SET content = CAST(json_remove(CAST(content AS TEXT), '$[0].error') AS BLOB) "
+            "WHERE json_extract(CAST(content AS TEXT), '$[1]') IS NOT NULL"
+        )
+        assert changed.rowcount == 2, "of pay and of ask, which only reads"
+    connection.close()
     assert found(path) == [(LossKind.EFFECT_DUPLICATED, "pay")]
 
 
