@@ -42,11 +42,14 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settling(run: Run, in_doubt: Sequence[str], typed: Typed) -> Text:
-    """How writes in doubt, by their paths, are settled, or what else can be done when a training made the run."""
+    """How writes in doubt, by their paths, are settled, or what else can be done when a training made the run, or when
+    no intent of the write was kept."""
     several = len(in_doubt) > 1
     each = f"each of these writes happened, {', '.join(in_doubt)}" if several else "the write happened"
     if is_of_training(run.labels):
         return Text.assemble(f"find out whether {each}; ", training_words(run.id, typed, in_doubt=True))
+    if not in_doubt:
+        return Text.assemble(f"find out whether {each}; ", no_way_on(run.id, typed))
     then = "then, one after the other" if several else "then"
     command = f"{typed.resume(run, in_doubt)} --happened OUTPUT"
     text = Text.assemble(f"find out whether {each}, {then}: ", (command, "bold"), " or ", ("--did-not-happen", "bold"))
@@ -61,4 +64,13 @@ def training_words(run_id: str, typed: Typed, *, in_doubt: bool) -> str:
     return (
         "`stretto train ... --resume` makes the runs of an unfinished update again, and "
         f"`{typed.command('runs', 'delete', run_id, *force)}` removes this one"
+    )
+
+
+def no_way_on(run_id: str, typed: Typed) -> str:
+    """What helps with a parked run that kept no intents."""
+    return (
+        "this run has no intents of its own here, since it was made without `durability: step` or imported, and cannot "
+        f"go on: make it again where nothing happened, and remove this one with "
+        f"`{typed.command('runs', 'delete', run_id)}`"
     )

@@ -57,7 +57,8 @@ def _claimable(connection: sqlite3.Connection, run_id: str) -> tuple[str | None,
         )
     if durability != Durability.STEP:
         raise UsageError(
-            f"run {run_id} was made with durability '{durability}', which keeps no intents: whether its writes "
-            "happened is not known. Replay it, or run it again; declare `durability: step` to resume the next one"
+            f"run {run_id} is kept here with durability '{durability}', which keeps no intents: whether its writes "
+            "happened is not known. Replay it, or run it again; declare `durability: step` to resume the next one. "
+            "One that was imported is resumed in the store where it was made"
         )
     return status, epoch, owner, lease_until_ns

@@ -100,6 +100,15 @@ def list_unsealed(connection: sqlite3.Connection) -> Iterator[tuple[RunSummary, 
         yield _summary(tuple(row)), owner, lease_until_ns
 
 
+def list_parked(connection: sqlite3.Connection) -> list[tuple[RunSummary, bool]]:
+    """Parked runs of which no intent is without a receipt, oldest first, each with whether it can be resumed."""
+    query = (
+        f"SELECT {_LISTED}, durability = 'step' FROM runs WHERE status = 'parked' AND NOT EXISTS "  # noqa: S608  # as above
+        "(SELECT 1 FROM effects WHERE run_id = runs.id AND state = 'intended') ORDER BY id"
+    )
+    return [(_summary(tuple(row)), bool(can_go_on)) for *row, can_go_on in connection.execute(query)]
+
+
 def resolve(connection: sqlite3.Connection, run_id: str) -> RunId:
     """The full id that is meant by its beginning; raises UsageError when there is none or more than one."""
     query = "SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"

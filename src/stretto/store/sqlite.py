@@ -177,6 +177,13 @@ class Store:
             unsealed = list(reading.list_unsealed(connection))
         return [run for run, owner, lease in unsealed if not is_executing(None, owner, lease, now_ns)]
 
+    def parked(self) -> Sequence[tuple[RunSummary, bool]]:
+        """Parked runs with nothing left to settle, each with whether it can be resumed: one whose writes in doubt were
+        settled can, one that kept no intents, or came from another store, cannot."""
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            return reading.list_parked(connection)
+
     def annotations(self, run_id: str, *, as_of_ns: int | None = None) -> Sequence[Annotation]:
         """What became known of a run up to a time, in that order."""
         if as_of_ns is not None:

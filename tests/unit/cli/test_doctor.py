@@ -13,6 +13,7 @@ import pytest
 import stretto
 from stretto.cli.doctor import installation
 from stretto.cli.doctor.installation import NEWEST_PYTHON, OLDEST_PYTHON, examine_installation
+from stretto.store.sqlite import Store
 from tests.unit.cli.conftest import Cli
 
 Ran = Callable[..., str]
@@ -47,6 +48,44 @@ def test_a_write_in_doubt_is_wrong_and_says_what_to_type(cli: Cli, ran: Ran) -> 
     remedy = " ".join(told.out.split())
     assert f"stretto runs resume {run_id} --workflow workflow.yaml --happened OUTPUT or --did-not-happen" in remedy
     assert told.out.rstrip().endswith("1 thing is wrong")
+
+
+def test_a_run_whose_doubt_was_settled_waits_to_be_resumed(cli: Cli, ran: Ran, folder: Path) -> None:
+    run_id = ran("doubt")
+    with Store(folder / ".stretto" / "runs.db") as store:
+        store.settle_effect(run_id, "book", response=None)
+    found = checks(cli)
+    assert found["in doubt"]["state"] == "well"
+    assert (found["settled, not resumed"]["state"], found["settled, not resumed"]["text"]) == (
+        "wrong",
+        f"1 run: {run_id}",
+    )
+    assert found["settled, not resumed"]["remedy"] == f"stretto runs resume {run_id} --workflow workflow.yaml"
+
+
+def test_a_run_that_parked_without_intents_is_found_and_nobody_is_told_to_resume_it(
+    cli: Cli, ran: Ran, folder: Path
+) -> None:
+    file = folder / "workflow.yaml"
+    file.write_text(file.read_text().replace("durability: step", "durability: run"))
+    run_id = ran("doubt")
+    found = checks(cli)["parked for good"]
+    assert (found["state"], found["text"]) == ("wrong", f"1 run: {run_id}")
+    assert found["remedy"].startswith("find out whether the write happened; this run has no intents of its own here")
+    assert found["remedy"].endswith(f"`stretto runs delete {run_id}`")
+    assert found["remedy"] in " ".join(cli("run", "-i", '{"query": "doubt"}').err.split()).replace(
+        cli("runs", "list", "--json").document["runs"][0]["id"], run_id
+    )
+    assert cli("runs", "delete", run_id, "--yes").code == 0
+
+
+def test_a_parked_run_that_was_imported_is_resumed_where_it_was_made(cli: Cli, ran: Ran) -> None:
+    run_id = ran("doubt")
+    assert cli("runs", "export", "x.jsonl").code == 0
+    assert cli("runs", "import", "x.jsonl", "--store", "other.db").code == 0
+    told = cli("runs", "resume", run_id, "--did-not-happen", "--store", "other.db")
+    assert "is resumed in the store where it was made" in " ".join(told.err.split())
+    assert checks(cli, "--store", "other.db")["parked for good"]["text"] == f"1 run: {run_id}"
 
 
 def test_lost_records_and_interrupted_runs_are_wrong(cli: Cli, ran: Ran, folder: Path) -> None:

@@ -1,5 +1,5 @@
-"""Runs that wait for somebody: interrupted, or with a write in doubt. Those of a training stand apart: they cannot go
-on by themselves."""
+"""Runs that wait for somebody: interrupted, with a write in doubt, or parked though nothing can be settled. Those of a
+training stand apart: they cannot go on by themselves."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -20,9 +20,10 @@ _SHOWN: Final = 3
 
 
 def unfinished(store: Store, typed: Typed) -> Iterator[Finding]:
-    """A finding of each kind, that of a training only when there is one."""
+    """A finding of each kind, those of a training and of parked runs only when there is one."""
     yield from _interrupted(store, typed)
     yield from _in_doubt(store, typed)
+    yield from _parked(store, typed)
 
 
 def _interrupted(store: Store, typed: Typed) -> Iterator[Finding]:
@@ -45,6 +46,17 @@ def _in_doubt(store: Store, typed: Typed) -> Iterator[Finding]:
             yield _listed(
                 name, [f"{each.run_id} {each.path}" for each in found], "write", partial(_word, found, runs, typed)
             )
+
+
+def _parked(store: Store, typed: Typed) -> Iterator[Finding]:
+    """Of those whose doubt was settled, and of those that kept no intent of it."""
+    found = store.parked()
+    settled = [run.id for run, can_go_on in found if can_go_on and not is_of_training(run.labels)]
+    stuck = [run.id for run, _ in found if run.id not in settled]
+    if settled:
+        yield _listed("settled, not resumed", settled, "run", lambda: typed.resume(store.get(settled[0])))
+    if stuck:
+        yield _listed("parked for good", stuck, "run", lambda: settling(store.get(stuck[0]), [], typed).plain)
 
 
 def _word(found: Sequence[EffectRecord], runs: Mapping[RunId, Run], typed: Typed) -> str:
