@@ -42,10 +42,8 @@ from stretto.types.json import JsonObject
 from stretto.types.messages import Call, Request
 
 
-class StepCall(Called):
+class StepCall(Called, eq=False):
     """The call of one component at one step path. Used once."""
-
-    __slots__ = ()
 
     async def run(self) -> JsonObject:
         """Make the call; returns the output that the step stands for, raises StepFailed when there is none."""

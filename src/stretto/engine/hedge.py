@@ -86,13 +86,11 @@ async def hedged(called: Called, protection: Protection, request: Request, *, wa
         raise
 
 
-class _Copy(Called):
+class _Copy(Called, eq=False):
     """One of the calls that are made beside the first, in a task and with an alarm of its own."""
 
-    __slots__ = ("ended", "task")
-
-    task: asyncio.Task[Answer]
-    ended: float | None
+    task: asyncio.Task[Answer] = None  # type: ignore[assignment]  # until it is begun, in the next line
+    ended: float | None = None
     """When it was done."""
 
     @classmethod
@@ -100,7 +98,6 @@ class _Copy(Called):
         copy = cls(called.state, called.op, called.data, called.path, called.lane, called.simulated)
         copy.encoded, copy.held, copy.before = called.encoded, called.held, called.before
         copy.evidence = None if called.evidence is None else {**called.evidence}
-        copy.ended = None
         return copy
 
     async def make(self, protection: Protection, request: Request) -> Answer:
