@@ -192,7 +192,7 @@ async def _answer(state: RunState, business: BusinessFallback, frame: Frame, lan
 
 
 async def _ask(state: RunState, business: BusinessFallback, frame: Frame, lane: Lane) -> JsonObject:
-    final = lane.budget.final_deadline
+    final = _final(state, lane)
     reserve = Lane(lane.alarm, Budget(Pool(), final, final))  # tokens and cost that are spent bind no rule
     data = request_of(business, frame)
     is_simulated = any(step.simulated for step in state.run.steps)
@@ -200,6 +200,13 @@ async def _ask(state: RunState, business: BusinessFallback, frame: Frame, lane: 
     if lane.alarm.is_task_cancelled:  # as after any step: it answered over that
         raise asyncio.CancelledError
     return answer
+
+
+def _final(state: RunState, lane: Lane) -> float | None:
+    """By when it must answer: the deadline. Where that is near or over the event loop was held, since what is cancelled
+    keeps no more than half of the reserve; then it has the other half still: late is better than not at all."""
+    final = lane.budget.final_deadline
+    return None if final is None else max(final, state.now() + state.watch.grace_s)
 
 
 def keep_answer(run: Run, plan: Plan, business: BusinessFallback, frame: Frame) -> JsonObject:

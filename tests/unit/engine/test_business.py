@@ -220,6 +220,27 @@ class TestDeadline:
         assert run.status is RunStatus.FAILED
         assert run.duration_ms == 2000.0
 
+    @pytest.mark.parametrize(
+        ("held_s", "answers_s", "status"), [(3.0, 0.0, "ok"), (1.95, 0.1, "ok"), (3.0, 0.3, "late")]
+    )
+    def test_where_the_event_loop_was_held_it_answers_late(self, held_s: float, answers_s: float, status: str) -> None:
+        async def holds_it(_request: Request) -> object:
+            loop = asyncio.get_running_loop()
+            assert isinstance(loop, VirtualLoop)
+            loop._jumping.now += held_s  # as a call that blocks does
+            return {}
+
+        rules = sleeping("rules", answers_s, {"text": "x"})
+        run = one(answered(call(Probe("planner", holds_it), S), by=business(rules), budget=deadline(2.0, reserve=0.4)))
+        assert run.error is not None
+        assert "it blocked the event loop" in run.error.message
+        if status == "ok":
+            assert run.status is RunStatus.BUSINESS_FALLBACK
+            assert run.duration_ms == pytest.approx((held_s + answers_s) * 1000)
+        else:  # it has what is left of the reserve at least, and no more
+            assert run.status is RunStatus.EXPIRED
+            assert run.duration_ms == pytest.approx(3200.0)
+
 
 class TestNotPaperedOver:
     def test_a_write_in_doubt_parks_the_run(self) -> None:
