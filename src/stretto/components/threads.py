@@ -80,8 +80,8 @@ class Threads:
         """Do the work in a thread; returns its value and the milliseconds that it waited for one.
 
         The caller's context variables are seen there. On cancellation the work is dropped if it has not begun, which
-        NeverBegun tells, and left to itself if it has: a thread cannot be stopped. Raises what the work raises, or
-        ComponentError (``resource_exhausted``) when every thread is held by such work.
+        its cause NeverBegun tells, and left to itself if it has: a thread cannot be stopped. Raises what the work
+        raises, or ComponentError (``resource_exhausted``) when every thread is held by such work.
         """
         self._refuse_when_all_hang()
         loop = asyncio.get_running_loop()
@@ -90,10 +90,10 @@ class Threads:
         self._submit(job)
         try:
             value, error, began = await job.future
-        except asyncio.CancelledError as cancellation:
+        except asyncio.CancelledError:
             if self._abandon(job):
                 raise
-            raise NeverBegun(loop.time() - submitted) from cancellation
+            raise asyncio.CancelledError from NeverBegun(loop.time() - submitted)
         if error is not None:
             raise error
         return value, max(0.0, (began - submitted) * 1000.0)

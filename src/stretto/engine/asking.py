@@ -32,8 +32,8 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
         match whose(error, alarm):
             case Whose.COMPONENT:
                 raise as_component_error(op.component_name, error) from error
-            case Whose.DEADLINE if isinstance(error, NeverBegun):
-                raise _never_had_a_turn(op, error.waited_s) from None
+            case Whose.DEADLINE if isinstance(error.__cause__, NeverBegun):
+                raise _never_had_a_turn(op, error.__cause__.waited_s) from None
             case Whose.DEADLINE:
                 raise _timed_out(op, lane, deadline) from None
             case Whose.OUTSIDE:

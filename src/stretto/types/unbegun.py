@@ -1,11 +1,10 @@
-"""The cancellation of work that had not begun."""
-
-import asyncio
+"""Why a cancellation did no harm: the work had not begun."""
 
 
-class NeverBegun(asyncio.CancelledError):
-    """Raised in place of the CancelledError that found a call still in a queue: nothing of it was done."""
+class NeverBegun(Exception):  # noqa: N818  # no error: what a cancellation found
+    """Cause of the CancelledError of a call that was still in a queue. Not its class, by which `asyncio.timeout` and
+    task groups know a cancellation."""
 
     def __init__(self, waited_s: float) -> None:
-        super().__init__()
+        super().__init__(f"it had waited for {waited_s:.3g} s, and nothing of it was done")
         self.waited_s = waited_s
