@@ -2,7 +2,7 @@
 
     enough failures in a row? ─yes─▶ the fallback answers at once
             │ no
-    are the components open? ─no, and they do not open─▶ the fallback answers
+    are the components open? ─no, and they do not open─▶ the fallback answers (`once_open`)
             │ yes
     the run's own work, until its working time is over ─ok─▶ its answer
             │ failed, or out of time
@@ -13,15 +13,14 @@ cannot be made is no failure of the workflow.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 import msgspec
 
 from stretto.engine.alarm import GRACE_S
 from stretto.engine.call import StepCall
-from stretto.engine.driven import driven
-from stretto.engine.failure import Whose, error_info, reason_of, whose
+from stretto.engine.failure import error_info
 from stretto.engine.looking import around
 from stretto.engine.meaning import cross_answer, was_told_nothing
 from stretto.engine.protections import tells_of_fault
@@ -36,8 +35,6 @@ from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.budget import Budget, BudgetSpec, Pool
 from stretto.types.enums import Reason, RunStatus
 from stretto.types.errors import (
-    BudgetError,
-    ComponentError,
     ContractError,
     ExpressionError,
     NotJsonError,
@@ -49,10 +46,6 @@ from stretto.types.json import JsonObject
 
 FAILURES: Final = frozenset({RunStatus.FAILED, RunStatus.EXPIRED})
 """Ends of a run after which its fallback answers."""
-
-
-Opens: TypeAlias = Callable[[], Coroutine[Any, Any, None] | None]
-"""What a run waits for before its work is begun; None when all components are open."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,41 +93,6 @@ async def stand_by(
     if standby is not None:
         standby.count(failure.reason)
     await _answer(state, business, frame, lane, failure)
-
-
-async def once_open(
-    opens: Opens, state: RunState, frame: Frame, lane: Lane, work: Callable[[], Awaitable[None]]
-) -> None:
-    """Do the work once the components are open; the run has failed when one does not open in its working time."""
-    opening = opens()
-    if opening is not None:
-        await _open(opening, state, lane)
-        if state.live is not None:  # its probes may be among them
-            frame[RESOURCES] = around(state)
-    if state.run.status is None:
-        await work()
-
-
-async def _open(opening: Coroutine[Any, Any, None], state: RunState, lane: Lane) -> None:
-    alarm, run = lane.alarm, state.run
-    alarm.deadline = lane.budget.work_deadline
-    try:
-        await driven(opening, alarm)
-    except ComponentError as error:
-        info = error_info(error, "")
-        told = recordable(f"not everything could be opened: {info.message}", MESSAGE_CHARS)
-        run.status, run.reason, run.error = (
-            RunStatus.FAILED,
-            reason_of(error),
-            msgspec.structs.replace(info, message=told),
-        )
-    except asyncio.CancelledError as error:
-        if whose(error, alarm) is not Whose.DEADLINE:
-            raise
-        late = BudgetError("the time of the run was spent before its components were open")
-        run.status, run.reason, run.error = RunStatus.EXPIRED, Reason.BUDGET, error_info(late, "")
-    finally:
-        alarm.disarm()
 
 
 def _lease_s(state: RunState, lane: Lane) -> float:

@@ -11,7 +11,7 @@ import msgspec
 
 from stretto.engine.admission import Admitted, admit, admit_again
 from stretto.engine.alarm import Watch
-from stretto.engine.business import Opens, grace_s, once_open, stand_by
+from stretto.engine.business import grace_s, stand_by
 from stretto.engine.call import StepCall
 from stretto.engine.carried import carry_on
 from stretto.engine.downgrade import downgrade_of
@@ -20,6 +20,7 @@ from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
 from stretto.engine.looking import around, picked
 from stretto.engine.meaning import INPUT_PATH, cross_answer, hold_input, input_notes
+from stretto.engine.once_open import Opens, once_open
 from stretto.engine.protections import Protections
 from stretto.engine.request import RunRequest, request_of
 from stretto.engine.run_root import run_root
