@@ -126,6 +126,26 @@ async def test_what_reads_them_is_simulated_where_a_substitute_ends_a_loop_befor
     assert again.steps[-1].simulated
 
 
+WITHIN = """
+stretto: 1
+name: within
+steps:
+  - {name: first, component: api, input_mapping: {n: input.first}, resilience: {fallback: {output: {}}}}
+  - name: loop
+    needs: [first]
+    repeat:
+      max_rounds: 2
+      steps:
+        - {name: judge, component: judge, input_mapping: {all: run.downgrades, reasons: "[]"}}
+"""
+
+
+async def test_what_reads_them_in_a_frame_of_its_own_is_simulated_too(workflow_of: WorkflowOf) -> None:
+    workflow = workflow_of(WITHIN, api, judge)
+    again = await workflow.replay(await workflow.run({"first": 1}), outputs={"first": {}})
+    assert [step.path for step in again.steps if step.simulated] == ["first", "loop[1]/judge", "loop[2]/judge", "loop"]
+
+
 async def test_a_field_that_there_is_not_is_told_when_it_is_read(workflow_of: WorkflowOf) -> None:
     with pytest.raises(stretto.SpecError, match="why"):
         workflow_of(JUDGED.replace("each.reason)", "each.why)"), api, judge)
