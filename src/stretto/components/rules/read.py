@@ -14,7 +14,7 @@ from stretto.components.rules.table_form import table_of
 from stretto.components.rules.taking import items_of, mapping_in, text_in
 from stretto.spec.json_schema import check_json_schema
 from stretto.spec.json_tree import json_tree
-from stretto.spec.nodes import MapNode, Node, ScalarNode, describe, quote, to_json_object
+from stretto.spec.nodes import MapNode, Node, describe, quote, to_json_object
 from stretto.spec.read import read_source
 from stretto.spec.report import Report
 from stretto.spec.source import Located, Source
@@ -161,17 +161,13 @@ def _formulas(content: MapNode, node: ModelNode, report: Report) -> Iterator[For
         if not isinstance(item, MapNode):
             _form(item, f"one of `{listed}` is {describe(item)}", f"an object with {key} and {text}", report)
             continue
-        if not is_switch and not (_said(item, key) or _said(item, text)):
+        held = to_json_object(item)
+        if not is_switch and not (held.get(key) or held.get(text)):
             continue  # the editor saves the line that nobody wrote on, and the engine passes over it
         name = text_in(item, key, f"one of `{listed}`", report)
         value = text_in(item, text, f"one of `{listed}`", report, may_be_empty=True, may_be_missing=True)
         if name is not None and value is not None:
             yield Formula(key=name.value, text=value)
-
-
-def _said(item: MapNode, key: str) -> object:
-    found = item.get(key)
-    return found.value if isinstance(found, ScalarNode) else found
 
 
 def _edges(edges: tuple[Node, ...], report: Report) -> Iterator[Edge]:

@@ -10,6 +10,7 @@ from stretto.components.rules.axes import FieldAxis, axes_of, outcome_of
 from stretto.components.rules.codes import RuleCode
 from stretto.components.rules.coverage import MAX_STATES, Coverage, Region, cover, overlaps
 from stretto.components.rules.model import HitPolicy, ModelNode, Row, Table
+from stretto.components.rules.unanalysed import unanalysed
 from stretto.components.rules.values import words_of
 from stretto.spec.nodes import quote
 from stretto.spec.report import Report
@@ -187,31 +188,11 @@ class _Check:
         return tuple(a.axis.must[first] & a.axis.must[second] & a.axis.possible for a in self._axes)
 
     def _tell_unanalysed(self) -> bool:
-        """Note the cells, rows and fields that could not be analysed; gives whether there was none."""
-        left = [
-            (row, cell)
-            for row in self._table.rows
-            for axis in self._axes
-            for cell in (row.inputs[column] for column in axis.columns)
-            if cell.value and cell.value not in axis.fitting and not axis.is_large
-        ]
-        large = [axis for axis in self._axes if axis.is_large]
-        for axis in large:
-            self._note(f"is not fully analysed: `{axis.field}` is compared with too many values, in too many cells")
-        for row, cell in left[:1]:
-            number = f"{len(left)} of its cells" if len(left) > 1 else "one of its cells"
-            text = f"is not fully analysed: {number} cannot be, such as {quote(cell.value)} in {row.label}"
-            self._notes.append(RuleNote(cell.span, f"{self._what} {text}"))
-        unsure = [row for row, must in zip(self._table.rows, self._outcome.must, strict=True) if not must]
-        for row in unsure[:1]:
-            number = f"{len(unsure)} of its rows compute" if len(unsure) > 1 else "one of its rows computes"
-            text = f"is not fully analysed: {number} an output, such as {row.label}, and the engine passes over a row "
-            self._notes.append(RuleNote(row.span, f"{self._what} {text}whose output cannot be computed"))
-        tied = [axis.field for axis in self._axes if not axis.is_alone and self._table.inputs[axis.columns[0]].field]
-        if tied:
-            named = ", ".join(f"`{field}`" for field in tied)
-            self._note(f"is not fully analysed: {named} may hang on its other columns, which is not looked into")
-        return not (left or large or tied or unsure)
+        """Note what could not be analysed; gives whether there was nothing of the kind."""
+        found = [*unanalysed(self._table, self._axes, self._outcome)]
+        for span, why in found:
+            self._notes.append(RuleNote(span or self._node.span, f"{self._what} is not fully analysed: {why}"))
+        return not found
 
     def _where(self, region: Region) -> str:
         parts = (
