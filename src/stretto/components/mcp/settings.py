@@ -11,6 +11,7 @@ import msgspec
 from stretto.components.declared import declared
 from stretto.components.mcp.session import McpSession
 from stretto.components.names import NAME_RULE, is_component_name
+from stretto.components.web_address import split_address
 from stretto.types.arguments import as_tuple, check_fields
 from stretto.types.enums import Effect
 from stretto.types.errors import MissingExtraError, UsageError
@@ -57,7 +58,8 @@ class McpSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(
                 f"MCP server '{self.name}' has {given} of `command` and `url`; give one: a program, or an address"
             )
-        if self.url and not self.url.startswith(("http://", "https://")):
+        parts = split_address(self.url, f"`url` of MCP server '{self.name}'")
+        if self.url and (parts.scheme not in ("http", "https") or not parts.hostname):
             raise UsageError(
                 f"MCP server '{self.name}' has url '{self.url}'; expected one that begins with http:// or https://"
             )

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
+from stretto.components.web_address import split_address
 from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.messages import RunInfo
 
@@ -68,7 +69,7 @@ def address_of(name: str, base_url: str, key_variable: str, headers: Mapping[str
 def as_base_url(text: str, what: str) -> str:
     """The address without a slash at its end. Raises UsageError for what is none, or holds what is kept elsewhere."""
     url = text.strip().rstrip("/")
-    parts = _split(url, what)
+    parts = split_address(url, what)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"{what} is '{text}'; expected an address such as http://127.0.0.1:8000/v1")
     if parts.username is not None or parts.password is not None:
@@ -78,15 +79,6 @@ def as_base_url(text: str, what: str) -> str:
     if parts.path.endswith(COMPLETIONS):
         raise UsageError(f"{what} is '{text}'; leave `{COMPLETIONS}` out: {url.removesuffix(COMPLETIONS)}")
     return url
-
-
-def _split(url: str, what: str) -> SplitResult:
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # raises for a port that is no number
-    except ValueError as error:
-        raise UsageError(f"{what} is '{url}', which is no address: {error}") from error
-    return parts
 
 
 def _from_environment(name: str, variable: str) -> str:

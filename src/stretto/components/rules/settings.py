@@ -3,11 +3,11 @@
 from datetime import timedelta
 from importlib.util import find_spec
 from typing import Final
-from urllib.parse import urlsplit
 
 import msgspec
 
 from stretto.components.names import NAME_RULE, is_component_name
+from stretto.components.web_address import split_address
 from stretto.types.arguments import check_fields
 from stretto.types.errors import MissingExtraError, UsageError
 from stretto.types.json import JsonObject
@@ -40,7 +40,7 @@ class RuleSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(
                 f"rules '{self.name}' have a `served_timeout` of {self.served_timeout}; expected one above 0"
             )
-        parts = urlsplit(self.url)
+        parts = split_address(self.url, f"`url` of rules '{self.name}'")
         if self.url and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment):
             raise UsageError(
                 f"`url` of rules '{self.name}' is '{self.url}'; expected the address of `stretto fallback serve`, "

@@ -49,6 +49,8 @@ def test_a_tool_is_offered_as_a_component_unless_it_surely_is_none() -> None:
     [
         ({}, "neither of `command` and `url`"),
         ({"command": "x", "url": "http://x"}, "both of `command` and `url`"),
+        ({"url": "http://[::1"}, "which is no address"),
+        ({"url": "http://"}, "expected one that begins with http:// or https://"),
         ({"url": "localhost:80"}, "expected one that begins with http:// or https://"),
         ({"url": "http://x", "env": {"A": "1"}}, "`env` has no effect without `command`"),
         ({"url": "http://x", "processes": 2}, "`processes` has no effect on a `url`"),

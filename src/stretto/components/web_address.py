@@ -1,0 +1,18 @@
+"""Takes the address of a server apart; what no client could connect to is refused where it is declared."""
+
+from urllib.parse import SplitResult, urlsplit
+
+from stretto.types.errors import UsageError
+
+
+def split_address(url: str, what: str) -> SplitResult:
+    """The parts of an address. Raises UsageError where its host or its port cannot be one."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises for a port that is no number, or beyond 65535
+        (parts.hostname or "").encode("idna")  # raises for a label that is empty or longer than 63
+    except ValueError as error:
+        raise UsageError(f"{what} is '{url}', which is no address: {error}") from error
+    if any(mark.isspace() or not mark.isprintable() for mark in parts.netloc):
+        raise UsageError(f"{what} is '{url}', which is no address: there is a space in its host")
+    return parts
