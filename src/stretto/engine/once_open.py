@@ -13,7 +13,7 @@ from stretto.engine.state import Lane, RunState
 from stretto.plan.model import RESOURCES, Frame
 from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.enums import Reason, RunStatus
-from stretto.types.errors import BudgetError, ComponentError
+from stretto.types.errors import BudgetError, Code, ComponentError
 
 Opens: TypeAlias = Callable[[], Coroutine[Any, Any, None] | None]
 """What a run waits for before its work is begun; None when all components are open."""
@@ -41,7 +41,8 @@ async def _open(opening: Coroutine[Any, Any, None], state: RunState, lane: Lane)
         info = error_info(error, "")
         told = recordable(f"not everything could be opened: {info.message}", MESSAGE_CHARS)
         run.status, run.reason = RunStatus.FAILED, reason_of(error)
-        run.error = msgspec.structs.replace(info, message=told)
+        # whatever its code says of how it was set up: it refused nothing of what this run asks
+        run.error = msgspec.structs.replace(info, message=told, rpc_code=Code.UNAVAILABLE.value)
     except asyncio.CancelledError as error:
         if whose(error, alarm) is not Whose.DEADLINE:
             raise

@@ -16,7 +16,7 @@ from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
 from stretto.testing import VirtualLoop, run_virtual
 from stretto.types.enums import Reason, RunStatus
-from stretto.types.errors import ComponentError
+from stretto.types.errors import Code, ComponentError
 
 WORKFLOW = """
 stretto: 1
@@ -111,8 +111,13 @@ async def test_what_does_not_open_is_answered_for_and_tried_again(
     assert (bank.rules.opened, bank.rules.closed) == (1, 1)
 
 
-async def test_after_three_in_vain_none_tries_until_one_is_let_through(tmp_path: Path) -> None:
-    bank = Bank(tmp_path, refused)
+async def not_installed() -> None:
+    raise ComponentError("the server is not installed", Code.FAILED_PRECONDITION)
+
+
+@pytest.mark.parametrize("opens", [refused, not_installed])
+async def test_after_three_in_vain_none_tries_until_one_is_let_through(tmp_path: Path, opens: Opens) -> None:
+    bank = Bank(tmp_path, opens)
     async with bank.workflow:
         runs = [await bank.run() for _ in range(5)]
     assert [run.reason for run in runs] == [Reason.ERROR] * 3 + [Reason.BREAKER] * 2
