@@ -17,6 +17,7 @@ from stretto.cli.rows import Row, labelled, one_piece
 from stretto.cli.sla_document import LONGEST, HeldFigure, SlaDocument, StepRoom, sla_document
 from stretto.plan.model import Plan
 from stretto.plan.sla.compose import WORKFLOW
+from stretto.plan.sla.figures import rounded
 from stretto.spec.durations import render, render_s
 
 _INDENT: Final = 2
@@ -130,7 +131,7 @@ def _time(ms: float, *, up: bool) -> str:
     """Four digits of it; whole seconds from a minute on."""
     seconds = ms / 1000
     if seconds < _MINUTE_S:
-        return render_s(_rounded(seconds, up=up))
+        return render_s(rounded(seconds, _DIGITS, up=up))
     whole = round(seconds)
     if not math.isclose(whole, seconds, rel_tol=1e-9):
         whole = math.ceil(seconds) if up else math.floor(seconds)
@@ -138,16 +139,4 @@ def _time(ms: float, *, up: bool) -> str:
 
 
 def _rate(value: float, *, up: bool) -> str:
-    return f"{_rounded(value, up=up):.10g}"
-
-
-def _rounded(value: float, *, up: bool) -> float:
-    """To the digits shown, to one side; what rounding alone made of a shorter figure is that figure."""
-    if value == 0:
-        return value
-    places = _DIGITS - 1 - math.floor(math.log10(abs(value)))
-    nearest = round(value, places)
-    if math.isclose(nearest, value, rel_tol=1e-9):
-        return nearest
-    step = math.copysign(10.0**-places, value - nearest)
-    return round(nearest + step if (value > nearest) is up else nearest, places)
+    return f"{rounded(value, _DIGITS, up=up):.10g}"

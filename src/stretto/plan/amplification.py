@@ -65,10 +65,11 @@ class Multiplied:
 
 
 def multiplied(plan: Plan) -> Iterator[Multiplied]:
-    """The steps whose attempts stand around other attempts; and those that are tried again in rounds that go on,
-    where the budget does not say how often a run may."""
+    """The steps whose attempts stand around other attempts, and those that are tried again in rounds that go on; but
+    not where the budget allows one run fewer retries, of which copies count as well."""
+    most = plan.budget.retries
     for found in _in_block(plan.body, (), ""):
-        if not found.rounds or plan.budget.retries is None:
+        if most is None or (not found.rounds and found.calls <= 1 + most):
             yield found
 
 

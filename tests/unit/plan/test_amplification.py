@@ -42,6 +42,11 @@ class TestAttemptsAroundAttempts:
             "'store'). Take `retry` or `hedge` off the step"
         )
 
+    @pytest.mark.parametrize(("retries", "count"), [(7, 0), (8, 1)])
+    def test_they_do_not_where_the_run_may_not_try_again_so_often(self, retries: int, count: int) -> None:
+        steps = [call("store", retry=RETRY, hedge={"after": "1s", "copies": 2})]
+        assert len(list(multiplied(compiled(steps, budget={"retries": retries})))) == count
+
     def test_a_hedge_alone_multiplies_nothing(self) -> None:
         assert list(multiplied(compiled([call("store", hedge={"after": "1s"})]))) == []
 

@@ -10,6 +10,7 @@ limit of the truth, so what already breaks a promise breaks it whatever the unkn
 * Success multiplies: steps fail independently.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -74,3 +75,15 @@ def any_of(rates: Iterable[Bound]) -> Bound:
 def names_of(bounds: Iterable[Bound]) -> frozenset[str]:
     """Everything unknown in them."""
     return frozenset().union(*(bound.unknown for bound in bounds))
+
+
+def rounded(value: float, digits: int, *, up: bool) -> float:
+    """To so many digits, to one side; what rounding alone made of a shorter figure is that figure."""
+    if value == 0:
+        return value
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    nearest = round(value, places)
+    if math.isclose(nearest, value, rel_tol=1e-9):
+        return nearest
+    step = math.copysign(10.0**-places, value - nearest)
+    return round(nearest + step if (value > nearest) is up else nearest, places)

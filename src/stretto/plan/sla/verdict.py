@@ -8,7 +8,7 @@ from stretto.plan.fields import Reader
 from stretto.plan.model import Plan
 from stretto.plan.sla.call import ROUNDING, retried_success
 from stretto.plan.sla.compose import WORKFLOW, Part, compose, ends
-from stretto.plan.sla.figures import Bound
+from stretto.plan.sla.figures import Bound, rounded
 from stretto.plan.sla.promise import Promise
 from stretto.plan.sla.slack import Targets
 from stretto.spec.contract_model import ContractSpec
@@ -119,13 +119,14 @@ class _Held:
     def _report_rate(self, key: str, limit: float, bound: Bound, field: str, word: str) -> None:
         rates = [(each.name, getattr(each.figures, field).value) for each in self._part.parts]
         told = [(name, rate) for name, rate in rates if rate != (1 if field == "success" else 0)]
-        shown = _listed([f"{name} {_rate(rate)}" for name, rate in told], ", ")
+        shown = _listed([f"{name} {rate:.6g}" for name, rate in told], ", ")
+        reached = _rate(bound.value, up=field == "fallback")
         remedy = "a retry or a fallback for" if field == "success" else "fewer fallbacks of"
         self._add(
             f"`{key}` of {self._whose} is promised as {limit:g}, and what its steps promise comes to "
-            f"{_rate(bound.value)}: {shown}",
+            f"{reached}: {shown}",
             f"steps that together come to {word} {limit:g}",
-            f"{key}: {_rate(bound.value)} of {self._whose}, or {remedy} one of them",
+            f"{key}: {reached} of {self._whose}, or {remedy} one of them",
         )
 
     def _hold_fallbacks_of_call(self) -> None:
@@ -142,9 +143,9 @@ class _Held:
         if retried.is_whole and 1 - retried.value > most * (1 + ROUNDING) + ROUNDING:
             self._add(
                 f"`max_fallback_rate` of {self._whose} is promised as {most:g}, and of its calls up to "
-                f"{_rate(1 - retried.value)} may fail",
+                f"{_rate(1 - retried.value, up=True)} may fail",
                 f"a `min_success_rate` with which at most {most:g} fail",
-                f"max_fallback_rate: {_rate(1 - retried.value)}",
+                f"max_fallback_rate: {_rate(1 - retried.value, up=True)}",
             )
 
     def _note_unknown(self, unknown: Mapping[str, frozenset[str]]) -> None:
@@ -215,9 +216,9 @@ def _deadline_s(budget: BudgetSpec) -> float:
     return 0.0 if budget.deadline is None else budget.deadline.total_seconds()
 
 
-def _rate(value: float) -> str:
-    """To six digits, which is more than anybody promises."""
-    return f"{value:.6g}"
+def _rate(value: float, *, up: bool) -> str:
+    """To six digits, to the side on which it may be promised."""
+    return f"{rounded(value, 6, up=up):.6g}"
 
 
 def _listed(words: Sequence[str], between: str) -> str:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from stretto.plan.codes import PlanCode
 from stretto.types.errors import Problem, SpecError
@@ -42,6 +43,23 @@ def test_a_success_rate_that_they_break_is_told_with_each_rate() -> None:
         "`min_success_rate` of the workflow is promised as 0.995, and what its steps promise comes to 0.9801: "
         "a 0.99, b 0.99"
     )
+
+
+@given(st.floats(0.5, 0.999), st.floats(0.5, 0.999))
+def test_the_success_rate_that_is_advised_is_kept(one: float, other: float) -> None:
+    sla = {"a": {"min_success_rate": one}, "b": {"min_success_rate": other}}
+    (problem,) = problems(ROW, {**sla, "workflow": {"min_success_rate": 1}})
+    advised = float(problem.suggestion.split()[1])
+    assert compiled(ROW, {**sla, "workflow": {"min_success_rate": advised}}).promises
+
+
+@given(st.floats(0.001, 0.999), st.floats(0.001, 0.999))
+def test_the_rate_of_fallbacks_that_is_advised_is_kept(one: float, other: float) -> None:
+    steps = [call("a", fallback={"output": {}}), call("b", fallback={"output": {}})]
+    sla = {"a": {"min_success_rate": one}, "b": {"min_success_rate": other}}
+    (problem,) = problems(steps, {**sla, "workflow": {"max_fallback_rate": 0}})
+    advised = float(problem.suggestion.split()[1])
+    assert compiled(steps, {**sla, "workflow": {"max_fallback_rate": advised}}).promises
 
 
 def test_what_is_known_may_break_a_promise_though_the_rest_is_not() -> None:
