@@ -10,7 +10,6 @@ def split_address(url: str, what: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         _ = parts.port  # raises for a port that is no number, or beyond 65535
-        (parts.hostname or "").encode("idna")  # raises for a label that is empty or longer than 63
     except ValueError as error:
         raise UsageError(f"{what} is '{url}', which is no address: {error}") from error
     if any(mark.isspace() or not mark.isprintable() for mark in parts.netloc):
