@@ -24,12 +24,12 @@ class Answering:
         self._fallback = fallback
         self._everything = everything
         self._trying: asyncio.Task[None] | None = None
+        self._tried_in: asyncio.AbstractEventLoop | None = None
 
     @property
     def has_tried(self) -> bool:
-        """Whether it was tried in this event loop to open everything, since it was last closed."""
-        trying = self._trying
-        return trying is not None and trying.done() and trying.get_loop() is asyncio.get_running_loop()
+        """Whether it was tried to its end, in this event loop, to open everything since it was last closed."""
+        return self._tried_in is asyncio.get_running_loop()
 
     async def open(self) -> None:
         """Open everything; raises what the fallback's component raises, and UsageError.
@@ -48,7 +48,7 @@ class Answering:
 
     async def close(self) -> None:
         """Let go of the fallback, and try no more; everything is to be closed after that."""
-        trying, self._trying = self._trying, None
+        trying, self._trying, self._tried_in = self._trying, None, None
         if trying is not None and trying.get_loop() is asyncio.get_running_loop():
             trying.cancel()
             await asyncio.wait({trying})
@@ -62,6 +62,7 @@ class Answering:
             trying = self._trying = loop.create_task(self._everything.open())
             trying.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may be left to ask
         await asyncio.wait({trying})
+        self._tried_in = loop
         if trying.cancelled():  # not who waits here: nobody asked that of its task
             raise ComponentError(
                 f"workflow '{self._workflow}' was closed while it opened", Code.UNAVAILABLE, sent=False

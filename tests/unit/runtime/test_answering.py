@@ -152,7 +152,7 @@ def test_while_it_hangs_every_run_answers_in_its_own_time_and_closing_ends_it(tm
         await bank.workflow.open()
         bank.planner.opens = never
         began = loop.time()
-        runs = await bank.workflow.run_many([{"n": 1}] * 20, concurrency=20)
+        runs = await asyncio.gather(*(bank.run() for _ in range(20)))
         assert loop.time() - began == pytest.approx(1.8)
         await bank.workflow.aclose()
         return runs
