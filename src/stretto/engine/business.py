@@ -154,7 +154,10 @@ async def _ask(state: RunState, business: BusinessFallback, frame: Frame, lane: 
     reserve = Lane(lane.alarm, Budget(Pool(), final, final))  # tokens and cost that are spent bind no rule
     data = request_of(business, frame)
     is_simulated = any(step.simulated for step in state.run.steps)
-    answer = await StepCall(state, business.op, data, FALLBACK_PATH, reserve, is_simulated).run()
+    op = business.op
+    answer = await StepCall(
+        state, op, data, FALLBACK_PATH, reserve, state.now(), op.action, op.effect, is_simulated
+    ).run()
     if lane.alarm.is_task_cancelled:  # as after any step: it answered over that
         raise asyncio.CancelledError
     return answer

@@ -47,6 +47,8 @@ class StepCall(Called, eq=False):
 
     async def run(self) -> JsonObject:
         """Make the call; returns the output that the step stands for, raises StepFailed when there is none."""
+        if self.op.action_field:
+            self.name_action()
         try:
             self._encode_request()
             if self.state.history is not None or self.effect is Effect.WRITE:
@@ -128,7 +130,7 @@ class StepCall(Called, eq=False):
 
     async def _call_inside(self, op: CallOp, data: JsonObject, path: StepPath, lane: Lane) -> JsonObject:
         """A call that belongs to this one: its fallback's, or one that its component makes."""
-        call = StepCall(self.state, op, data, path, lane, self.simulated)
+        call = StepCall(self.state, op, data, path, lane, self.state.now(), op.action, op.effect, self.simulated)
         call.held = self.held
         call.before = self.before + (0 if self.attempts is None else len(self.attempts))
         if self.entry is not None and self.entry.holds_place:

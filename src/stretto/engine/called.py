@@ -24,9 +24,12 @@ class Called(msgspec.Struct, eq=False):
     data: JsonObject
     path: StepPath
     lane: Lane
+    started: float
+    action: str
+    """Of the operation, until the request names another."""
+    effect: Effect
     simulated: bool = False
     """And what becomes so while it is made."""
-    started: float = 0.0
     attempts: list[Attempt] | None = None
     """Those that failed; None while none has."""
     before: int = 0
@@ -48,16 +51,6 @@ class Called(msgspec.Struct, eq=False):
     """What its fallback read from the run, where it is such a one."""
     encoded: bytes = b"null"
     """The request."""
-    action: str = ""
-    effect: Effect = Effect.PURE
-
-    def __post_init__(self) -> None:
-        op = self.op
-        self.started = self.state.now()
-        self.action = op.action
-        self.effect = op.effect
-        if op.action_field:
-            self.name_action()
 
     @property
     def name(self) -> str:

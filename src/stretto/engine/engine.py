@@ -313,7 +313,8 @@ async def _read_memory(state: RunState, given: JsonObject | None, lane: Lane) ->
     if given is None and history is not None and history.run.memory != NULL:
         given = decoded(history.run.memory)
     if given is None and state.plan.memory is not None:
-        given = await StepCall(state, state.plan.memory, {}, MEMORY_PATH, lane).run()
+        op = state.plan.memory
+        given = await StepCall(state, op, {}, MEMORY_PATH, lane, state.now(), op.action, op.effect).run()
         if lane.alarm.is_task_cancelled:  # as after any step: the component answered over it
             raise asyncio.CancelledError
     if given is None:

@@ -109,7 +109,7 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
             data = {name: get(frame) for name, get in op.inputs} if made is None else made
         except ExpressionError as error:
             raise Place(state, frame, path, lane, taint).fail(error, simulated=simulated) from error
-        call = StepCall(state, op, data, path, lane, simulated)
+        call = StepCall(state, op, data, path, lane, state.now(), op.action, op.effect, simulated)
         if op.fallback is not None and op.fallback.get is not None:
             call.stand_in = op.fallback.get(frame)
         frame[op.slot] = await call.run()

@@ -95,7 +95,18 @@ class _Copy(Called, eq=False):
 
     @classmethod
     def of(cls, called: Called) -> Self:
-        copy = cls(called.state, called.op, called.data, called.path, called.lane, called.simulated)
+        state = called.state
+        copy = cls(
+            state,
+            called.op,
+            called.data,
+            called.path,
+            called.lane,
+            state.now(),
+            called.action,
+            called.effect,
+            called.simulated,
+        )
         copy.encoded, copy.held, copy.before = called.encoded, called.held, called.before
         copy.evidence = None if called.evidence is None else {**called.evidence}
         return copy
