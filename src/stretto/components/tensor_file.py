@@ -49,7 +49,7 @@ def read_tensors(path: Path) -> tuple[dict[str, npt.NDArray[Any]], bytes]:
             header = (file.metadata() or {}).get(_HEADER_KEY, "")
         return load(content), header.encode()
     except FileNotFoundError as error:
-        raise UsageError(f"no file at {path}; give the path of a .safetensors file that training wrote") from error
+        raise UsageError(f"no file at {path}; give the path of a file that training wrote") from error
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
     except safetensors.SafetensorError as error:

@@ -57,7 +57,8 @@ def test_report_tells_shares_and_what_nothing_understood(cli: Cli, ran: list[str
 def test_a_correction_is_kept_with_the_run_and_learnt_by_the_next_training(cli: Cli, ran: list[str]) -> None:
     listed = cli("semantics", "label", "--json").document["unclear"]
     assert [each["text"] for each in listed] == ["唔該"]
-    assert cli("semantics", "label", "--run", ran[1], "--value", "cancel", "--reason", "asked her").code == 0
+    told = cli("semantics", "label", "--run", ran[1], "--value", "cancel", "--reason", "asked her")
+    assert "stretto semantics train workflow.yaml --domain intent --from intent-1.aligner" in told.err
     (note,) = cli("runs", "show", ran[1], "--json").document["annotations"]
     assert note["value"] == {"domain": "intent", "text": "唔該", "value": "cancel"}
     assert (note["name"], note["reason"], bool(note["by"])) == ("semantics.label", "asked her", True)

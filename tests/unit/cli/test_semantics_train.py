@@ -58,6 +58,11 @@ def test_a_first_aligner_is_written_and_told_how_to_use(cli: Cli, orders: Path) 
     assert "aligner: intent-1.aligner" in told.err
 
 
+def test_it_is_named_as_the_contract_finds_it(cli: Cli, orders: Path) -> None:
+    told = cli("semantics", "train", "--samples", "said.csv", "--out", "made/my own.aligner")
+    assert "give the domain 'intent' aligner: 'made/my own.aligner'" in told.err
+
+
 def test_none_is_ever_written_over(cli: Cli, orders: Path) -> None:
     first = cli("semantics", "train", "--samples", "said.csv", "--json").document["aligner"]
     assert cli("semantics", "train", "--samples", "said.csv", "--json").document["aligner"] != first
@@ -118,6 +123,10 @@ def test_a_file_that_cannot_be_read_is_told_with_its_line(
         (["train", "--samples", "said.csv", "--from", "said.csv"], 1, "not a whole safetensors file"),
         (["label", "--text", "x"], 2, "say what 'x' means"),
         (["label", "--value", "track"], 2, "no text was given"),
+        (["label", "--text", " ", "--value", "track"], 2, "a blank text is refused before"),
+        (["label", "--text", "x", "--run", "last", "--value", "track"], 2, "give one of the two"),
+        (["label", "--at", "planner.intent"], 2, "give --run RUN too"),
+        (["label", "--run", "last", "--value", "track", "--to", "x.jsonl"], 2, "--to says where --text goes"),
         (["label", "--text", "x", "--value", "trakc"], 2, "did you mean 'track'"),
     ],
 )

@@ -16,7 +16,7 @@ from stretto.cli.help import VerbCommand
 from stretto.cli.opened import opened
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
 from stretto.cli.rows import labelled as labelled_rows, one_piece
-from stretto.cli.semantics.domain import DomainName, named_domain, read_contract, values_of
+from stretto.cli.semantics.domain import DomainName, folder_of, named_domain, read_contract, values_of
 from stretto.cli.semantics.kept import find_alignment, unclear
 from stretto.cli.semantics.labels_file import append_label
 from stretto.cli.terminal import note, notes, print_json, results, show
@@ -82,6 +82,7 @@ def label(
     With neither it lists what recorded runs abstained from or were unsure of, and on a terminal asks about each.
     Labels are only ever added; `stretto semantics train` learns from them.
     """
+    _refuse_unused(run, text, at, to)
     labels = _Labels(file, domain, reason)
     if run is not None:
         with opened(store) as kept:
@@ -108,11 +109,24 @@ def label(
     return Exit.OK
 
 
+def _refuse_unused(run: str | None, text: str | None, at: str | None, to: Path | None) -> None:
+    """Raise UsageError for flags that would change nothing."""
+    if run is not None and text is not None:
+        raise UsageError("--run is about a text of that run, and --text another; give one of the two")
+    if at is not None and run is None:
+        raise UsageError("--at says where in a run; give --run RUN too")
+    if to is not None and text is None:
+        raise UsageError("--to says where --text goes; a run's label is kept with the run")
+
+
 class _Labels:
     """What is said of one domain's texts."""
 
     def __init__(self, file: Path, domain: str | None, reason: str) -> None:
-        found = named_domain(read_contract(file), domain)
+        contract = read_contract(file)
+        found = named_domain(contract, domain)
+        self.parent = None if found.aligner is None else folder_of(contract) / found.aligner.value
+        """The aligner that the domain has, which is learnt on from."""
         self.file = file
         self.domain = found.name.value
         self.values = values_of(found)
@@ -120,7 +134,9 @@ class _Labels:
         self._reason = reason
 
     def meant(self, text: str, value: str | None) -> Sample:
-        """The text with its value; raises UsageError for no value, or one that the domain has not."""
+        """The text with its value; raises UsageError for a blank text, no value, or one that the domain has not."""
+        if not text.strip():
+            raise UsageError("a blank text is refused before any aligner is asked; there is nothing to label")
         if value is None:
             raise UsageError(f"say what {text!r:.60} means: --value VALUE, one of {', '.join(self.values)}, or none")
         sample = Sample(text=text, value="" if value == _NONE and _NONE not in self.values else value)
@@ -162,7 +178,8 @@ class _Labels:
 
     def typed(self) -> str:
         """The command that learns from the labels."""
-        return f"stretto semantics train {shlex.quote(str(self.file))} --domain {shlex.quote(self.domain)}"
+        parent = "" if self.parent is None else f" --from {shlex.quote(str(self.parent))}"
+        return f"stretto semantics train {shlex.quote(str(self.file))} --domain {shlex.quote(self.domain)}{parent}"
 
     def _chosen(self, answer: str) -> str:
         if answer.isdecimal() and int(answer) <= len(self.values):

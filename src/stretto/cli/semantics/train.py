@@ -1,5 +1,6 @@
 """`stretto semantics train`: an aligner from labelled texts, or the next from a parent and what was labelled since."""
 
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -107,7 +108,7 @@ def train(
     path = _free(out, folder_of(contract), name, model.meta.lineage.version)
     model.save(path)
     trained = Trained(before=before, after=after, judged_on=judged_on, path=path, meta=model.meta, digest=model.digest)
-    _tell(trained, file, as_json=as_json)
+    _tell(trained, file, folder_of(contract), as_json=as_json)
     return Exit.OK
 
 
@@ -191,7 +192,7 @@ def _free(out: Path | None, folder: Path, domain: str, version: int) -> Path:
     return path
 
 
-def _tell(trained: Trained, file: Path, *, as_json: bool) -> None:
+def _tell(trained: Trained, file: Path, folder: Path, *, as_json: bool) -> None:
     meta = trained.meta
     if as_json:
         print_json(
@@ -215,11 +216,15 @@ def _tell(trained: Trained, file: Path, *, as_json: bool) -> None:
         show(f"before: {_figures(trained.before)}")
     show(f"{'after:  ' if trained.before is not None else ''}{_figures(trained.after)}, on {trained.judged_on}")
     if meta.threshold >= 1:
-        note("no threshold keeps errors so rare, so it always abstains: label more texts, or raise --max-error")
+        note(
+            "no threshold keeps errors so rare, so it answers only the very texts that it was told: label more, or "
+            "raise --max-error"
+        )
     results().print(f"aligner: {trained.path}", soft_wrap=True)  # a path that is cut cannot be copied
     flags = f"--domain {shlex.quote(meta.domain)} --aligner {shlex.quote(str(trained.path))}"
+    named = shlex.quote(os.path.relpath(trained.path, folder))
     notes().print(f"try it: stretto semantics test {shlex.quote(str(file))} {flags} --samples FILE", soft_wrap=True)
-    notes().print(f"for good: give the domain '{meta.domain}' aligner: {trained.path.name}", soft_wrap=True)
+    notes().print(f"for good: give the domain '{meta.domain}' aligner: {named}", soft_wrap=True)
 
 
 def _figures(measured: Measured) -> str:

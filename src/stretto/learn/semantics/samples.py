@@ -51,8 +51,9 @@ def check_enough(samples: Sequence[Sample], values: Collection[str], domain: str
         raise LearningError(f"the domain '{domain}' has {len(values)} value; an aligner tells two or more apart")
     seen = {sample.value for sample in samples}
     if len(seen) < 2:
-        what = f"all {len(samples)} are of '{next(iter(seen))}'" if seen else "there is none"
+        only = next(iter(seen), "")
+        what = f"all that are given mean '{only}'" if only else "no text is given that means one"
         raise LearningError(
-            f"the labelled texts of the domain '{domain}' show two values at least, or one and texts that mean none; "
-            f"{what}. Label more: stretto semantics label"
+            f"an aligner is trained on texts of two values at least, or of one and texts that mean none; of the domain "
+            f"'{domain}' {what}. Label more: stretto semantics label"
         )
