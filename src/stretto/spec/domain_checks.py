@@ -92,9 +92,10 @@ def _check_translation(
     if source is None or source is to:
         what = f"there is no domain {quote(translation.domain.value)}" if source is None else "a domain needs no"
         names = [name for name in known if name != to.name.value]
+        expected = f"one of {', '.join(names)}" if names else "the name of another domain, and this is the only one"
         message = what if source is None else f"{what} translation from itself"
         near = nearest(translation.domain.value, names) or ""
-        _refuse(translation.domain, message, f"one of {', '.join(names) or 'none: it is the only one'}", near, report)
+        _refuse(translation.domain, message, expected, near, report)
         return
     for there, here in translation.values:
         _check_value(there, source, report)

@@ -15,12 +15,24 @@ from stretto.spec.records import Fields, Key, Record
 from stretto.spec.report import Report
 from stretto.spec.shapes import Choice, Number, Rule, Text
 from stretto.spec.source import Located
-from stretto.spec.texts import IDENTIFIER, PROSE
+from stretto.spec.texts import IDENTIFIER, MAX_NAME_CHARS, PROSE
 from stretto.types.json import JsonObject
 from stretto.types.meaning import MeaningMode
 
-VALUE: Final = Text(expected="a value of the domain, as text")
-DOMAIN: Final = Text(expected="the name of a domain")
+_IS_SAID = Rule(pattern=r"\S", message="says nothing", expected="a text that is not blank")
+
+VALUE: Final = Text(expected="a value of the domain, as text", rules=(_IS_SAID,))
+DOMAIN: Final = Text(
+    expected="the name of a domain",
+    rules=(
+        _IS_SAID,
+        Rule(
+            pattern=rf"^[^/\\\x00-\x1f]{{1,{MAX_NAME_CHARS}}}$",
+            message="cannot name a domain, nor the file of its aligner",
+            expected=f"1 to {MAX_NAME_CHARS} characters, none of them / or \\",
+        ),
+    ),
+)
 PLACE: Final = Text(
     expected="a path like planner.intent",
     rules=(

@@ -68,6 +68,8 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
         for rule in self.rules:
             if not re.search(rule.pattern, text.value):
                 mended = self._mended(text.value) if rule.mend else ""
+                if mended == text.value:  # there was nothing to mend
+                    mended = ""
                 message = f"{label} is {quote(text.value)}, which {rule.message}"
                 report.add(text.span.problem(rule.code, message, expected=rule.expected, suggestion=mended))
                 return None

@@ -122,10 +122,25 @@ class Places:
             self._refuse_field(whose, place, given, gives, inner)
         if is_given and self._takes_text(whose, place, given):
             self._check_takes(whose, place, given)
-            sides.given.append(place)
+            self._put(place, sides.given, whose)
         if is_given_by and self._takes_text(whose, place, gives):
             self._check_gives(whose, place, gives)
-            sides.gives.append(place)
+            self._put(place, sides.gives, whose)
+
+    def _put(self, place: Place, on: list[Place], whose: str) -> None:
+        """Put a place on a side, once: it has one domain however it is named."""
+        first = next((each for each in on if each.path == place.path), None)
+        if first is None:
+            on.append(place)
+            return
+        self._report.add(
+            place.at.span.problem(
+                PlanCode.MEANING,
+                f"`{place.at.value}` is the field '{'.'.join(place.path)}' of {whose}, which is a place of the domain "
+                f"'{first.domain.name}' as `{first.at.value}` already (line {first.at.span.mark.line})",
+                expected="each place in one domain, once",
+            )
+        )
 
     def _types(self, step: StepSpec) -> tuple[ValueType, ValueType] | None:
         """What a step's call takes and gives; None after reporting that it makes none, or where it has no component."""
