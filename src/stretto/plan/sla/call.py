@@ -120,7 +120,7 @@ def turning_point(good: float, bad: float, does: Callable[[float], bool]) -> flo
         return None
     if does(bad):
         return bad
-    for _ in range(60):  # halvings: to the last bit
+    while abs(good - bad) > ROUNDING * max(good, bad):
         middle = (good + bad) / 2
         good, bad = (middle, bad) if does(middle) else (good, middle)
     return good

@@ -9,6 +9,7 @@ given here the promise is met, beyond it broken, unless the step's own time-out 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Final
 
 from stretto.plan.model import Plan
 from stretto.plan.sla.call import (
@@ -25,6 +26,10 @@ from stretto.plan.sla.figures import Figures
 from stretto.plan.sla.promise import Promise
 from stretto.plan.sla.terms import Retold, calls_in, of_both
 
+_MOST_SHARED: Final = 50
+"""Steps whose component stands in for others, times all steps: each is composed anew some thirty times for each of its
+figures, which comes to 0.2 s of one core."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
@@ -39,8 +44,8 @@ class Targets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What one call of a step may do, or the whole step where it is a sub-workflow; None where nothing is asked for, or
-    where no figure would do."""
+    """What one call of a step may do, or the whole step where it is a sub-workflow; None where nothing is asked for,
+    where no figure would do, or where it takes too long to find."""
 
     part: Part
     p95_s: float | None
@@ -55,9 +60,15 @@ def rooms(plan: Plan, targets: Targets) -> Iterator[Room]:
         op.fallback.op.component_name for op in calls if op.fallback is not None and op.fallback.op is not None
     }
     shared = {op.name for op in calls if op.component_name in standing_in}
+    is_few = len(shared) * len(calls) <= _MOST_SHARED
     for room in _rooms(compose(plan), targets):
         terms = room.part.terms
-        yield room if terms is None or terms.name not in shared else _shared(plan, targets, room, terms.name)
+        if terms is None or terms.name not in shared:
+            yield room
+        elif is_few:
+            yield _shared(plan, targets, room, terms.name)
+        else:
+            yield replace(room, p95_s=None, worst_s=None, success=None)
 
 
 def _rooms(whole: Part, targets: Targets) -> Iterator[Room]:

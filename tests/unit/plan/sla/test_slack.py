@@ -75,6 +75,12 @@ def test_a_step_that_stands_in_for_another_takes_its_room_twice() -> None:
     assert room_of(steps, sla, "b", worst_s=2.5).worst_s == pytest.approx(1.0)
 
 
+def test_of_too_many_steps_that_stand_in_for_others_nothing_is_said() -> None:
+    steps = [{"name": f"s{number}", "component": "b"} for number in range(8)]
+    room = room_of([call("a", fallback={"component": "b"}), *steps], {"s0": KNOWN, "a": KNOWN}, "s0", worst_s=9.0)
+    assert (room.p95_s, room.worst_s, room.success) == (None, None, None)
+
+
 def test_a_step_keeps_what_is_promised_of_the_loop_around_it() -> None:
     loop = {"name": "loop", "repeat": {"max_rounds": 4, "steps": [call("a")]}}
     sla = {"a": KNOWN, "loop": {"p95_latency": "1s", "min_success_rate": 0.95}}
@@ -112,7 +118,7 @@ def test_at_the_slack_the_percentile_is_kept_and_beyond_it_broken(
         changed[name]["p95_latency"] = f"{ms:.6f}ms"
         return compose(compiled(steps, changed)).composed.p95_s.value
 
-    assert composed(limit * 1000) <= target + 1e-5
+    assert composed(limit * 1000) <= target + 1e-4  # a file has microseconds, and 36 attempts of them
     assert composed(limit * 1000 + 1) > target
 
 
@@ -131,7 +137,7 @@ def test_at_the_slack_the_worst_case_is_kept_and_beyond_it_broken(
         changed[name]["max_latency"] = f"{ms:.6f}ms"
         return compose(compiled(steps, changed)).composed.worst_s.value
 
-    assert composed(limit * 1000) <= target + 1e-5
+    assert composed(limit * 1000) <= target + 1e-4  # a file has microseconds, and 36 attempts of them
     assert composed(limit * 1000 + 1) > target
 
 
