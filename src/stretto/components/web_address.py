@@ -1,5 +1,6 @@
 """Takes the address of a server apart; what no client could connect to is refused where it is declared."""
 
+import re
 from urllib.parse import SplitResult, urlsplit
 
 from stretto.types.errors import UsageError
@@ -11,7 +12,12 @@ def split_address(url: str, what: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port  # raises for a port that is no number, or beyond 65535
     except ValueError as error:
-        raise UsageError(f"{what} is '{url}', which is no address: {error}") from error
+        raise UsageError(f"{what} is '{_shown(url)}', which is no address: {error}") from error
     if any(mark.isspace() or not mark.isprintable() for mark in parts.netloc):
-        raise UsageError(f"{what} is '{url}', which is no address: there is a space in its host")
+        raise UsageError(f"{what} is '{_shown(url)}', which is no address: there is a space in its host")
     return parts
+
+
+def _shown(url: str) -> str:
+    """The address without a name and password that may stand in it: errors are logged."""
+    return re.sub(r"//[^/]*@", "//...@", url)

@@ -39,6 +39,8 @@ def check_request(request: RunRequest) -> None:
     check_text("tenant", request.tenant)
     check_text("parent", request.parent)
     check_text("traceparent", request.traceparent)
+    if not (request.traceparent.isascii() and request.traceparent.isprintable()):
+        raise wrong("traceparent", request.traceparent, "W3C trace context, one line such as 00-<32 hex>-<16 hex>-01")
     _check_texts("labels", request.labels)
     _check_texts("baggage", request.baggage)
     _check_values("memory", request.memory)
