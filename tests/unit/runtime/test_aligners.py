@@ -85,6 +85,13 @@ def test_a_text_ends_at_what_was_learnt_and_the_run_is_pinned_to_that(folder: Pa
     assert run.manifest.components["intent-aligner"] == f"1@{model().digest}"
 
 
+def test_what_it_knows_nothing_of_reaches_nobody(folder: Path) -> None:
+    with load(folder) as workflow:
+        runs = [workflow.run_sync({"said": said}) for said in ("唔該", "🙂", " ", "track " * 500)]
+    assert [run.output_value for run in runs] == [{"reply": "nobody"}] * 4
+    assert not any(step.attempts for run in runs for step in run.steps)
+
+
 def test_another_may_be_put_in_its_place(folder: Path) -> None:
     with load(folder) as workflow:
         other = workflow.with_component(LearnedAligner(model("cancel")))
