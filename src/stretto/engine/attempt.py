@@ -25,26 +25,21 @@ ASKING_S: Final = 1e-4
 
 async def protected(called: Called, protection: Protection, request: Request) -> tuple[bytes, JsonObject]:
     """An attempt that waits until its component may be asked, and tells how it ended."""
-    now = called.state.now
-    began = now()
-    if called.effect is Effect.WRITE:  # what is in doubt is settled before anything else
+    now, is_write = called.state.now, called.effect is Effect.WRITE
+    if is_write:  # what is in doubt is settled before anything else
         settled = await _settled(called, request)
         if settled is not None:
             return settled
-    if protection.bulkhead is not None and called.name in called.held:
+    if called.held and protection.bulkhead is not None and called.name in called.held:
         raise _waits_for_itself(called)
-    try:
-        entry = await _enter(called, protection, request.call.deadline)
-    except BreakerOpenError:
-        began = now()  # which refuses at once
-        raise
-    finally:
-        waited_s = 0.0 if protection.bulkhead is None else now() - began
-        called.waited_s = waited_s if waited_s > ASKING_S else 0.0
+    called.waited_s = 0.0
+    entry = protection.enter_now(now(), called.op) or await _enter(called, protection, request.call.deadline)
     called.entry = entry
     error: BaseException | None = None
     try:
-        return await attempt(called, request)
+        if is_write or called.lane.budget.limited:
+            return await attempt(called, request)
+        return taken(called, await _ask(called, request))  # as most are: `attempt` without its coroutine
     except BaseException as raised:
         error = raised
         raise
@@ -81,17 +76,23 @@ def _tell_load(called: Called, protection: Protection, error: BaseException) -> 
 
 
 async def _enter(called: Called, protection: Protection, deadline: float | None) -> Entry:
-    """Wait for the component's leave to be asked, until the deadline."""
-    alarm, state = called.lane.alarm, called.state
+    """Wait for the component's leave to be asked, until the deadline, and note how long that took."""
+    alarm, now = called.lane.alarm, called.state.now
+    began = now()
     alarm.deadline = deadline
     try:
-        return await driven(protection.enter(state.now, deadline, called.op), alarm)
+        return await driven(protection.enter(now, deadline, called.op), alarm)
+    except BreakerOpenError:
+        began = now()  # which refuses at once
+        raise
     except asyncio.CancelledError as error:
         if whose(error, alarm) is not Whose.DEADLINE:
             raise
         raise protection.waited_too_long() from None
     finally:
         alarm.disarm()
+        waited_s = 0.0 if protection.bulkhead is None else now() - began
+        called.waited_s = waited_s if waited_s > ASKING_S else 0.0
 
 
 async def _ask(called: Called, request: Request) -> Response:

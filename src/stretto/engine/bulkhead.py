@@ -78,6 +78,13 @@ class Bulkhead:
         """Calls in the queue."""
         return len(self._waiters)
 
+    def enter_now(self) -> Slot | None:
+        """A place, where one is free and nobody waits for it."""
+        if self._waiters or self.in_flight >= self.limit.value:
+            return None
+        self.in_flight += 1
+        return Slot(self)
+
     async def enter(self, now: Callable[[], float], deadline: float | None, priority: int) -> Slot:
         """Take a place, at once if one is free; `now` and `deadline` are event-loop time, a higher priority is first.
 

@@ -178,6 +178,20 @@ class Protection:
         latency = self.latency if self.bulkhead is None else self.bulkhead.latency
         return None if latency is None else latency.quantile(q)
 
+    def enter_now(self, now: float, op: CallOp) -> "Entry | None":
+        """Leave to ask at once, as most have; None where it is to be waited for or refused: `enter` does that."""
+        breaker, streak, slot = self.breaker, self.streak, None
+        if breaker is not None and breaker.state is not BreakerState.CLOSED:
+            return None
+        if streak is not None and streak.state is not StreakState.TRYING and op.fallback is not None:
+            return None
+        if self.bulkhead is not None:
+            slot = self.bulkhead.enter_now()
+            if slot is None:
+                return None
+        self.in_flight += 1
+        return Entry(self, slot, None if breaker is None else breaker.permit(now))
+
     async def enter(self, now: Callable[[], float], deadline: float | None, op: CallOp) -> "Entry":
         """Wait until the component may be asked; raises BreakerOpenError or ShedError when it may not be."""
         breaker, slot, permit, trial = self.breaker, None, None, 0
