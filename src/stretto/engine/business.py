@@ -2,7 +2,7 @@
 
     enough failures in a row? ─yes─▶ the fallback answers at once
             │ no
-    are the components open? ─no, and they do not open─▶ the fallback answers (`once_open`)
+    are the components open? ─no, and they do not open─▶ the fallback answers (`opening`)
             │ yes
     the run's own work, until its working time is over ─ok─▶ its answer
             │ failed, or out of time
@@ -19,13 +19,13 @@ from typing import Final
 import msgspec
 
 from stretto.engine.alarm import GRACE_S
+from stretto.engine.blame import tells_of_fault
 from stretto.engine.call import StepCall
 from stretto.engine.failure import error_info
-from stretto.engine.looking import around
 from stretto.engine.meaning import cross_answer, was_told_nothing
-from stretto.engine.protections import tells_of_fault
 from stretto.engine.request import RunRequest
 from stretto.engine.run_root import run_root
+from stretto.engine.seen import around
 from stretto.engine.standby import Standby
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.streak import LEASE_S

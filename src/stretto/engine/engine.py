@@ -18,12 +18,12 @@ from stretto.engine.downgrade import downgrade_of
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.graph import run_block
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
-from stretto.engine.looking import around, picked
 from stretto.engine.meaning import INPUT_PATH, cross_answer, hold_input, input_notes
-from stretto.engine.once_open import Opens, once_open
+from stretto.engine.opening import Opens, once_open
 from stretto.engine.protections import Protections
 from stretto.engine.request import RunRequest, request_of
 from stretto.engine.run_root import run_root
+from stretto.engine.seen import around, picked
 from stretto.engine.sessions import Sessions
 from stretto.engine.standby import Standbys
 from stretto.engine.state import Lane, RunState, StepFailed

@@ -10,10 +10,10 @@ from typing import assert_never
 
 from stretto.engine.call import StepCall
 from stretto.engine.lanes import Lanes, stopped_itself
-from stretto.engine.looking import look
 from stretto.engine.loops import run_loop
 from stretto.engine.maps import run_map
 from stretto.engine.place import Place
+from stretto.engine.seen import look
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.sub import run_sub
 from stretto.engine.taint import Taint, marks

@@ -1,8 +1,8 @@
 """Loops: rounds of a body that see each other only through what is carried."""
 
 from stretto.engine.lanes import RunBlock
-from stretto.engine.looking import look_again
 from stretto.engine.place import Place
+from stretto.engine.seen import look_again
 from stretto.engine.taint import Taint, marks
 from stretto.plan.model import Carry, Frame, LoopOp
 from stretto.types.enums import StepStatus

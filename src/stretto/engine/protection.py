@@ -14,85 +14,22 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Self
+from typing import Final
 
-import msgspec
-
-from stretto.engine.breaker import Breaker, BreakerState, Permit, Tally
+from stretto.engine.blame import is_components_fault, is_late, says_something
+from stretto.engine.breaker import Breaker, BreakerState, Permit
 from stretto.engine.bulkhead import Bulkhead, Slot
-from stretto.engine.latency import Latency
+from stretto.engine.latency import Latency, Recent
 from stretto.engine.limit import limit_of, retuned_limit
 from stretto.engine.load import Load
+from stretto.engine.protection_stats import ProtectionStats
 from stretto.engine.quota import RetryQuota
-from stretto.engine.recent import Recent
 from stretto.engine.streak import Streak, StreakState
 from stretto.plan.model import CallOp, ProtectionRules
-from stretto.types.errors import BreakerOpenError, Code, ComponentError, ContractError, ShedError
+from stretto.types.errors import BreakerOpenError, ContractError, ShedError
 from stretto.types.protection import BulkheadRule, QuotaRule, StreakRule
 
 _log: Final = logging.getLogger(__name__)
-
-COMPONENTS_FAULT: Final = frozenset(
-    {
-        Code.DEADLINE_EXCEEDED,
-        Code.UNAVAILABLE,
-        Code.INTERNAL,
-        Code.UNKNOWN,
-        Code.RESOURCE_EXHAUSTED,
-        Code.DATA_LOSS,
-        Code.CANCELLED,
-    }
-)
-"""Codes that say something of the component. All others say something of the request, and of who made it."""
-
-
-class ProtectionStats(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the calls of one component since its workflow was loaded."""
-
-    calls: int
-    """Made by steps and by other components; retries are not counted."""
-    attempts: int
-    """That reached the component."""
-    retries: int
-    """Hedges too."""
-    hedges: int
-    """Made beside a call that took long."""
-    retries_refused: int
-    """Not made, because the quota was used up."""
-    shed: int
-    """Refused by the bulkhead, or that waited there for too long."""
-    refused: int
-    """Refused by the open breaker."""
-    in_flight: int
-    waiting: int
-    retries_left: int
-    """In the quota."""
-    tally: Tally | None
-    """The calls in the breaker's window; None without one."""
-    state: BreakerState | None
-    """Of the breaker; None without one."""
-    limit: int | None
-    """Of the bulkhead, as it stands; None without one."""
-    latency_ms: float | None
-    """Median time to answer of the last minute's calls; None when there were none."""
-
-    def added_to(self, other: Self | None) -> Self:
-        """The sum of both; what is a state is this one's."""
-        if other is None:
-            return self
-        counted = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
-        latency_ms = other.latency_ms if self.latency_ms is None else self.latency_ms
-        return msgspec.structs.replace(self, **counted, latency_ms=latency_ms)
-
-    @property
-    def amplification(self) -> float:
-        """Attempts for each call: 1 when nothing is tried again."""
-        return self.attempts / self.calls if self.calls else 0.0
-
-
-_STATES: Final = ("tally", "state", "limit", "latency_ms")
-
-_COUNTS: Final = tuple(name for name in ProtectionStats.__struct_fields__ if name not in _STATES)
 
 
 class Protection:
@@ -241,7 +178,7 @@ class Protection:
     def heard(self, trial: int, now: float, error: BaseException | None, *, is_over: bool) -> None:
         """How an attempt ended; `trial` is what it was let through with, `is_over` whether it was made at all.
 
-        Of calls that fail outside a trial `Guards.failed` is told, when nothing more is tried.
+        Of calls that fail outside a trial `Protected.failed` is told, when nothing more is tried.
         """
         streak = self.streak
         if streak is None:
@@ -373,24 +310,6 @@ class Entry:
                 self._permit.drop(now)
             else:
                 self._permit.done(now, is_components_fault(error), took_s)
-
-
-def says_something(error: BaseException | None) -> bool:
-    """Whether a call that ended so is one by which a component can be judged: not when it was stopped from outside, or
-    when what it called in turn was refused."""
-    return error is None or (isinstance(error, ComponentError) and not isinstance(error, BreakerOpenError | ShedError))
-
-
-def is_late(error: BaseException | None) -> bool:
-    """Whether a call was given up because it took too long: it would have taken longer still."""
-    return isinstance(error, ComponentError) and error.rpc_code is Code.DEADLINE_EXCEEDED
-
-
-def is_components_fault(error: BaseException | None) -> bool:
-    """Whether a call that ended so says that the component is failing."""
-    return isinstance(error, ContractError) or (
-        isinstance(error, ComponentError) and error.rpc_code in COMPONENTS_FAULT
-    )
 
 
 def _bulkhead(component: str, rule: BulkheadRule) -> Bulkhead:

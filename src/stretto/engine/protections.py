@@ -5,11 +5,13 @@ import threading
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from stretto.engine.protection import COMPONENTS_FAULT, Protection, ProtectionStats
+from stretto.engine.blame import tells_of_fault
+from stretto.engine.protection import Protection
+from stretto.engine.protection_stats import ProtectionStats
 from stretto.engine.streak import Streak, StreakState
 from stretto.plan.model import Plan, ProtectionRules
 from stretto.record.model import ErrorInfo
-from stretto.types.errors import BreakerOpenError, ContractError, MeaningError, ShedError
+from stretto.types.errors import BreakerOpenError, ShedError
 from stretto.types.ids import Digest
 from stretto.types.protection import StreakRule
 
@@ -17,7 +19,7 @@ _NOT_ASKED: Final = frozenset({BreakerOpenError.code, ShedError.code})
 """Codes of calls that did not reach the component."""
 
 
-class Guards(dict[str, Protection]):
+class Protected(dict[str, Protection]):
     """Of one plan's components, by name, those that a call must pass.
 
     What only failures in a row protect comes in with the first of them: a component that never failed costs nothing.
@@ -25,8 +27,8 @@ class Guards(dict[str, Protection]):
 
     __slots__ = ("_resting",)
 
-    def __init__(self, guarding: Mapping[str, Protection], resting: Mapping[str, Protection]) -> None:
-        super().__init__(guarding)
+    def __init__(self, watching: Mapping[str, Protection], resting: Mapping[str, Protection]) -> None:
+        super().__init__(watching)
         self._resting = resting
 
     def failed(self, component: str, now: float, error: ErrorInfo) -> None:
@@ -37,11 +39,6 @@ class Guards(dict[str, Protection]):
         self[component] = protection
         if protection.streak.state is StreakState.TRYING:
             protection.streak.failed(protection.streak.phase, now, error.message)
-
-
-def tells_of_fault(error: ErrorInfo) -> bool:
-    """`is_components_fault` of an error as it is recorded."""
-    return error.code in (ContractError.code, MeaningError.code) or error.rpc_code in COMPONENTS_FAULT
 
 
 class Protections:
@@ -56,9 +53,9 @@ class Protections:
         self._lock = threading.Lock()
         self._retuned: tuple[Mapping[str, ProtectionRules], Mapping[str, StreakRule]] = {}, {}
         """By component, what holds in place of the plan's own figures."""
-        self._last: tuple[Plan, asyncio.AbstractEventLoop, Guards] | None = None
+        self._last: tuple[Plan, asyncio.AbstractEventLoop, Protected] | None = None
 
-    def of(self, plan: Plan) -> Guards:
+    def of(self, plan: Plan) -> Protected:
         """Those of a plan's components, by name, in the running event loop; made when they are first asked for."""
         if not plan.protections and not plan.streaks:
             return _NONE
@@ -102,18 +99,18 @@ class Protections:
         known = list(self._known.items())
         return {key[0]: each.streak for key, protections in known for each in protections if each.streak is not None}
 
-    def _made(self, plan: Plan, loop: asyncio.AbstractEventLoop) -> Guards:
+    def _made(self, plan: Plan, loop: asyncio.AbstractEventLoop) -> Protected:
         every = {
             name: self._get((name, plan.components[name].card.digest, rules, plan.streaks.get(name)), loop)
             for name in [*plan.protections, *(plan.streaks.keys() - plan.protections.keys())]
             for rules in (plan.protections.get(name),)
         }
-        guarding = {
+        watching = {
             name: each
             for name, each in every.items()
             if name in plan.protections or (each.streak is not None and each.streak.failures)
         }
-        return Guards(guarding, {name: each for name, each in every.items() if name not in guarding})
+        return Protected(watching, {name: each for name, each in every.items() if name not in watching})
 
     def _get(self, key: "_Key", loop: asyncio.AbstractEventLoop) -> Protection:
         known = self._known.setdefault(key, [])
@@ -135,4 +132,4 @@ class Protections:
 _Key: TypeAlias = tuple[str, Digest, ProtectionRules | None, StreakRule | None]
 """Name and digest of a component, what was declared to protect it, and when fallbacks stand in for it."""
 
-_NONE: Final = Guards({}, {})
+_NONE: Final = Protected({}, {})

@@ -7,7 +7,7 @@ import msgspec
 
 from stretto.engine.alarm import Alarm, Watch
 from stretto.engine.history import History
-from stretto.engine.protections import Guards
+from stretto.engine.protections import Protected
 from stretto.engine.sessions import Sessions
 from stretto.engine.standby import Standbys
 from stretto.engine.taint import Taint
@@ -72,7 +72,7 @@ class RunState(msgspec.Struct, kw_only=True):
     jitter: random.Random
     durability: Durability
     sessions: Sessions
-    protections: Guards
+    protections: Protected
     """Of the plan's components, by name: only those for which anything was declared."""
     retuned: Mapping[int, CallOp]
     """Steps that people changed while the workflow runs: by the id of the plan's operation, the one in its place."""

@@ -26,12 +26,12 @@ from stretto.plan.meaning.marks import marked_as
 from stretto.plan.meaning.meanings import FindAligner, compile_meanings
 from stretto.plan.model import FIRST_FREE_SLOT, MEMORY, RUN, Block, CallOp, Plan, ProtectionRules
 from stretto.plan.names import Names, given_names
+from stretto.plan.notes import notes_of
 from stretto.plan.promises import check_promises, check_reward, names_of
 from stretto.plan.resources import components_of, resources_type, with_probes_of
 from stretto.plan.sla.promise import promise_of
 from stretto.plan.sla.verdict import hold_promises
 from stretto.plan.slots import Slots
-from stretto.plan.told import notes_of
 from stretto.plan.valuetype import DYN, INT, STRING, ValueType, array_of, from_schema, object_of
 from stretto.record.canonical import canonical
 from stretto.record.model import Manifest

@@ -51,7 +51,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     result: Exercised
 
 
-class Drill(msgspec.Struct, frozen=True, kw_only=True):
+class Exercise(msgspec.Struct, frozen=True, kw_only=True):
     """The last exercise of a workflow's fallback."""
 
     workflow: str
@@ -69,10 +69,10 @@ class Drill(msgspec.Struct, frozen=True, kw_only=True):
         return self.every_s > 0 and now_ns - self.began_at_ns > self.every_s * (1 + OVERDUE_PART) * NS
 
 
-def last_drills(store: Store, *, of: Digest | None = None) -> dict[str, Drill]:
+def last_exercises(store: Store, *, of: Digest | None = None) -> dict[str, Exercise]:
     """The last exercise of each workflow that has any in a store, by workflow; with `of`, of the component of that
     digest alone."""
-    found: dict[str, Drill] = {}
+    found: dict[str, Exercise] = {}
     for workflow, annotation in store.annotated(ANNOTATION):
         try:
             kept = msgspec.convert(annotation.value, Kept)
@@ -84,7 +84,7 @@ def last_drills(store: Store, *, of: Digest | None = None) -> dict[str, Drill]:
         if before is not None and before.began_at_ns > kept.began_at_ns:
             continue
         same = before is not None and before.began_at_ns == kept.began_at_ns
-        found[workflow] = Drill(
+        found[workflow] = Exercise(
             workflow=workflow,
             began_at_ns=kept.began_at_ns,
             every_s=kept.every_s,
@@ -186,8 +186,8 @@ class Exercising:
         if not self._is_to_begin(at_ns):
             return self._began_at_ns
         digest = self._business.op.component.card.digest  # what was changed since was never exercised
-        drill = (await asyncio.to_thread(last_drills, self._store, of=digest)).get(self._plan.name)
-        self._began_at_ns = 0 if drill is None else drill.began_at_ns  # another process may have begun it
+        last = (await asyncio.to_thread(last_exercises, self._store, of=digest)).get(self._plan.name)
+        self._began_at_ns = 0 if last is None else last.began_at_ns  # another process may have begun it
         if not self._takes(run, at_ns):
             return None
         if self._is_to_begin(at_ns):

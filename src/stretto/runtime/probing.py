@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from stretto.components.threads import THREADS
-from stretto.engine.protection import ProtectionStats
+from stretto.engine.protection_stats import ProtectionStats
 from stretto.engine.protections import Protections
 from stretto.plan.model import Plan
 from stretto.probes.counted import ComponentsProbe, ThreadsProbe

@@ -17,7 +17,7 @@ from stretto.engine.admission import Admitted
 from stretto.engine.engine import Engine
 from stretto.engine.exercise import Exercised
 from stretto.engine.history import History, hold_to_manifest
-from stretto.engine.protection import ProtectionStats
+from stretto.engine.protection_stats import ProtectionStats
 from stretto.engine.protections import Protections
 from stretto.engine.request import RunRequest, hold_to_baggage, request_of
 from stretto.engine.standby import Fallbacks, Standbys

@@ -1,4 +1,4 @@
-"""What a person may declare about how calls to a component are guarded; each of these is one rule of the engine.
+"""What a person may declare about how calls to a component are protected; each of these is one rule of the engine.
 
 Durations are seconds and rates are parts of one. `spec` refuses values outside the ranges given here, and rules
 that contradict each other. The defaults fit the traffic of agents: tens of calls, each of seconds to minutes.

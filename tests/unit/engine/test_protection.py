@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stretto.engine.engine import Engine
-from stretto.engine.protection import ProtectionStats
+from stretto.engine.protection_stats import ProtectionStats
 from stretto.engine.request import RunRequest
 from stretto.plan.model import CallOp, Fallback, ProtectionRules, Retry
 from stretto.record.model import Run

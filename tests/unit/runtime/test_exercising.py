@@ -9,7 +9,7 @@ import pytest
 
 import stretto
 from stretto.record.model import Annotation, Run
-from stretto.runtime.exercising import ANNOTATION, NS, Drill, last_drills
+from stretto.runtime.exercising import ANNOTATION, NS, Exercise, last_exercises
 from stretto.runtime.workflow import Workflow
 from stretto.types.errors import UsageError
 from stretto.types.json import JsonObject
@@ -54,8 +54,8 @@ def made(folder: Path, exercise: str, components: str = COMPONENTS) -> Workflow:
     return stretto.load(folder / "workflow.yaml", store=folder / "runs.db")
 
 
-def drill(workflow: Workflow) -> Drill | None:
-    return last_drills(workflow.store).get("bank")
+def last_exercise(workflow: Workflow) -> Exercise | None:
+    return last_exercises(workflow.store).get("bank")
 
 
 async def settled(workflow: Workflow, n: int) -> Run:
@@ -75,7 +75,7 @@ async def test_the_first_run_begins_an_exercise_whatever_its_share(tmp_path: Pat
     (annotation,) = workflow.store.annotations(run.id)
     assert annotation.name == ANNOTATION
     assert annotation.by == "exercise"
-    found = drill(workflow)
+    found = last_exercise(workflow)
     assert found is not None
     assert len(found.results) == 1
     assert found.results[0].held
@@ -91,7 +91,7 @@ async def test_while_it_lasts_the_share_of_the_runs_asks_too(bank: Workflow) -> 
     async with bank:
         for n in range(5):
             await settled(bank, n)
-    found = drill(bank)
+    found = last_exercise(bank)
     assert found is not None
     assert len(found.results) == 5
 
@@ -116,7 +116,7 @@ def test_what_an_event_loop_left_behind_keeps_no_other_from_beginning(bank: Work
 async def test_run_many_is_exercised_too_and_no_two_begin_at_once(bank: Workflow) -> None:
     async with bank:
         await bank.run_many([{"n": n} for n in range(20)])
-    found = drill(bank)
+    found = last_exercise(bank)
     assert found is not None
     began = {
         value["began_at_ns"] for _, each in bank.store.annotated(ANNOTATION) if isinstance(value := each.value, dict)
@@ -129,7 +129,7 @@ async def test_a_run_that_failed_and_rollouts_exercise_nothing(bank: Workflow) -
         await settled(bank, -1)
         async with bank.for_rollouts() as rollouts:
             await settled(rollouts, 1)
-    assert drill(bank) is None
+    assert last_exercise(bank) is None
 
 
 async def test_an_answer_that_would_have_been_wrong_is_warned_of(
@@ -139,7 +139,7 @@ async def test_an_answer_that_would_have_been_wrong_is_warned_of(
         async with bank:
             run = await settled(bank, 13)
     assert f"the fallback of workflow 'bank' would have failed run {run.id}: not as expected: small" in caplog.text
-    found = drill(bank)
+    found = last_exercise(bank)
     assert found is not None
     assert [each.broken for each in found.failures] == ["not as expected: small"]
 
@@ -149,7 +149,7 @@ async def test_another_process_goes_by_what_the_store_knows(tmp_path: Path) -> N
         await settled(first, 1)
     async with made(tmp_path, "exercise: {share: 0.000001}") as second:
         await settled(second, 2)
-    found = drill(second)
+    found = last_exercise(second)
     assert found is not None
     assert len(found.results) == 1
 
@@ -161,9 +161,9 @@ async def test_what_was_changed_is_exercised_at_once(tmp_path: Path) -> None:
         run = await settled(second, 7)
         await settled(second, 7)
     digests = {workflow.component("rules").card.digest: each for workflow, each in ((first, old), (second, run))}
-    found = {digest: last_drills(second.store, of=digest)["bank"] for digest in digests}
+    found = {digest: last_exercises(second.store, of=digest)["bank"] for digest in digests}
     assert [(len(each.results), len(each.failures)) for each in found.values()] == [(1, 0), (1, 1)]
-    assert drill(second) == found[second.component("rules").card.digest]
+    assert last_exercise(second) == found[second.component("rules").card.digest]
 
 
 @pytest.mark.parametrize(("days", "takes"), [(0.5, True), (1.5, False), (29.0, False), (31.0, True), (34.0, True)])
@@ -185,7 +185,7 @@ async def test_once_a_period_it_is_due(tmp_path: Path, days: float, takes: bool)
     async with workflow:
         run = await settled(workflow, 1)
     assert bool(workflow.store.annotations(run.id)) is takes
-    found = drill(workflow)
+    found = last_exercise(workflow)
     assert found is not None
     assert (found.began_at_ns == run.started_at_ns) is (days > 30)
 
@@ -193,7 +193,7 @@ async def test_once_a_period_it_is_due(tmp_path: Path, days: float, takes: bool)
 async def test_it_is_stale_when_it_is_late_by_a_tenth_of_its_period(bank: Workflow) -> None:
     async with bank:
         run = await settled(bank, 1)
-    found = drill(bank)
+    found = last_exercise(bank)
     assert found is not None
     assert not found.is_stale(run.started_at_ns + 32 * DAY_NS)
     assert found.is_stale(run.started_at_ns + 34 * DAY_NS)
@@ -218,6 +218,6 @@ async def test_an_annotation_of_that_name_that_is_none_is_passed_over(bank: Work
     async with bank:
         run = await settled(bank, 1)
         bank.store.annotate(Annotation(run_id=run.id, name=ANNOTATION, value="odd", at_ns=run.started_at_ns))
-    found = drill(bank)
+    found = last_exercise(bank)
     assert found is not None
     assert len(found.results) == 1

@@ -19,7 +19,7 @@ from stretto.cli.rows import labelled
 from stretto.cli.terminal import print_json, results, show
 from stretto.cli.words import count_text, time_text
 from stretto.plan.model import BusinessFallback, Plan
-from stretto.runtime.exercising import NS, Drill, last_drills
+from stretto.runtime.exercising import NS, Exercise, last_exercises
 from stretto.runtime.load import store_path
 from stretto.store.connect import is_there
 from stretto.store.sqlite import Store
@@ -39,21 +39,21 @@ def status(file: WorkflowFile = DEFAULT_WORKFLOW, store: StorePath = None, as_js
     """
     plan = compiled(file)
     business = declared(plan, file)
-    drill, answered = _kept(plan, business, store)
-    wrong = _wrong(business, drill, time.time_ns())
+    exercise, answered = _kept(plan, business, store)
+    wrong = _wrong(business, exercise, time.time_ns())
     if as_json:
-        print_json(_document(plan, business, drill, answered, wrong))
+        print_json(_document(plan, business, exercise, answered, wrong))
     else:
-        show(_report(plan, business, drill, answered, wrong))
+        show(_report(plan, business, exercise, answered, wrong))
     return Exit.FAILED if wrong else Exit.OK
 
 
-def _kept(plan: Plan, business: BusinessFallback, store: Path | None) -> tuple[Drill | None, Counter[str]]:
+def _kept(plan: Plan, business: BusinessFallback, store: Path | None) -> tuple[Exercise | None, Counter[str]]:
     """Of what a store knows: the last exercise of it, as it is now, and how often it answered, by why."""
     if not is_there(store_path(store)):
         return None, Counter()
     with opened(store) as kept:
-        return last_drills(kept, of=business.op.component.card.digest).get(plan.name), _answered(kept, plan.name)
+        return last_exercises(kept, of=business.op.component.card.digest).get(plan.name), _answered(kept, plan.name)
 
 
 def _answered(store: Store, workflow: str) -> Counter[str]:
@@ -61,17 +61,17 @@ def _answered(store: Store, workflow: str) -> Counter[str]:
     return Counter(str(run.reason or "unknown") for run in found if not run.replay_of)
 
 
-def _wrong(business: BusinessFallback, drill: Drill | None, now_ns: int) -> str:
+def _wrong(business: BusinessFallback, exercise: Exercise | None, now_ns: int) -> str:
     """What is wrong, in words; empty when nothing is."""
-    if drill is None:
+    if exercise is None:
         return "" if business.exercise is None else "it was never exercised as it is now"
-    if drill.failures:
-        return f"{len(drill.failures)} of {count_text(len(drill.results), 'run')} of its last exercise went wrong"
-    return "its next exercise is overdue" if drill.is_stale(now_ns) else ""
+    if exercise.failures:
+        return f"{len(exercise.failures)} of {count_text(len(exercise.results), 'run')} of its last exercise went wrong"
+    return "its next exercise is overdue" if exercise.is_stale(now_ns) else ""
 
 
 def _document(
-    plan: Plan, business: BusinessFallback, drill: Drill | None, answered: Counter[str], wrong: str
+    plan: Plan, business: BusinessFallback, exercise: Exercise | None, answered: Counter[str], wrong: str
 ) -> dict[str, Any]:
     return {
         "ok": not wrong,
@@ -79,45 +79,47 @@ def _document(
         "workflow": plan.name,
         "component": business.op.component_name,
         "last_exercise": None
-        if drill is None
+        if exercise is None
         else {
-            "began_at_ns": drill.began_at_ns,
-            "runs": len(drill.results),
-            "failures": [each.broken for each in drill.failures],
+            "began_at_ns": exercise.began_at_ns,
+            "runs": len(exercise.results),
+            "failures": [each.broken for each in exercise.failures],
         },
         "business_fallback_triggered_count": answered.total(),
         "reasons": dict(answered),
     }
 
 
-def _report(plan: Plan, business: BusinessFallback, drill: Drill | None, answered: Counter[str], wrong: str) -> Any:
+def _report(
+    plan: Plan, business: BusinessFallback, exercise: Exercise | None, answered: Counter[str], wrong: str
+) -> Any:
     rows = [
         (Text("fallback", "dim"), (Text(fallback_of(plan)),)),
-        (Text("last exercise", "dim"), (_last(drill),)),
-        (Text("next due", "dim"), (_next(business, drill),)),
+        (Text("last exercise", "dim"), (_last(exercise),)),
+        (Text("next due", "dim"), (_next(business, exercise),)),
         (Text("answered", "dim"), (_times(answered),)),
         (Text("verdict", "dim"), (Text(wrong, "bold red") if wrong else Text("well", "bold green"),)),
     ]
     return labelled(rows, results().width)
 
 
-def _last(drill: Drill | None) -> Text:
-    if drill is None:
+def _last(exercise: Exercise | None) -> Text:
+    if exercise is None:
         return Text("none of it as it is now in this store; `stretto fallback exercise` makes one of recorded runs")
-    text = Text(f"{time_text(drill.began_at_ns)}, {count_text(len(drill.results), 'run')}: ")
-    if not drill.failures:
+    text = Text(f"{time_text(exercise.began_at_ns)}, {count_text(len(exercise.results), 'run')}: ")
+    if not exercise.failures:
         return text.append("all as expected", "green")
-    told = "; ".join(each.broken for each in drill.failures[:_TOLD])
-    return text.append(f"{len(drill.failures)} went wrong: {told}", "red")
+    told = "; ".join(each.broken for each in exercise.failures[:_TOLD])
+    return text.append(f"{len(exercise.failures)} went wrong: {told}", "red")
 
 
-def _next(business: BusinessFallback, drill: Drill | None) -> Text:
+def _next(business: BusinessFallback, exercise: Exercise | None) -> Text:
     rule = business.exercise
     if rule is None:
         return Text("never: its `exercise` is not declared")
-    if drill is None:
+    if exercise is None:
         return Text("with the next run")
-    return Text(time_text(drill.began_at_ns + int(rule.every_s * NS)))
+    return Text(time_text(exercise.began_at_ns + int(rule.every_s * NS)))
 
 
 def _times(answered: Counter[str]) -> Text:

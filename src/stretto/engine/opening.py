@@ -8,7 +8,7 @@ import msgspec
 
 from stretto.engine.driven import driven
 from stretto.engine.failure import Whose, error_info, reason_of, whose
-from stretto.engine.looking import around
+from stretto.engine.seen import around
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import RESOURCES, Frame
 from stretto.record.texts import MESSAGE_CHARS, recordable

@@ -7,8 +7,8 @@ from hypothesis import given, strategies as st
 
 from stretto.engine.engine import Engine
 from stretto.engine.history import History
-from stretto.engine.looking import _over, picked
 from stretto.engine.request import RunRequest
+from stretto.engine.seen import _over, picked
 from stretto.plan.model import RESOURCES, Block, LoopOp, Plan
 from stretto.record.model import Run, decoded
 from stretto.testing import run_virtual
