@@ -12,35 +12,30 @@ import msgspec
 from stretto.engine.admission import Admitted, admit, admit_again
 from stretto.engine.alarm import Watch
 from stretto.engine.business import grace_s, stand_by
-from stretto.engine.call import StepCall
 from stretto.engine.carried import carry_on
-from stretto.engine.downgrade import downgrade_of
-from stretto.engine.failure import error_info, reason_of
-from stretto.engine.graph import run_block
+from stretto.engine.ending import finish
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
-from stretto.engine.meaning import INPUT_PATH, cross_answer, hold_input, input_notes
+from stretto.engine.meaning import input_notes
 from stretto.engine.opening import Opens, once_open
 from stretto.engine.protections import Protections
 from stretto.engine.request import RunRequest, request_of
 from stretto.engine.run_root import run_root
-from stretto.engine.seen import around, picked
+from stretto.engine.seen import around
 from stretto.engine.sessions import Sessions
 from stretto.engine.standby import Standbys
-from stretto.engine.state import Lane, RunState, StepFailed
-from stretto.engine.substitutes import hold_to_use, read_substitutes
-from stretto.engine.taint import taint_of
+from stretto.engine.state import Lane, RunState
+from stretto.engine.substitutes import read_substitutes
 from stretto.engine.tuned import Tuned
-from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Plan
-from stretto.record.canonical import canonical, snapshot
-from stretto.record.model import NULL, ErrorInfo, Run, RunBudget, decoded
+from stretto.engine.work import do_work
+from stretto.plan.model import INPUT, RESOURCES, RUN, Frame, Plan
+from stretto.record.canonical import canonical
+from stretto.record.model import Run, RunBudget, decoded
 from stretto.record.recorder import Journal, Recorder
 from stretto.types.budget import Budget
 from stretto.types.enums import Reason, RunStatus, StepStatus
-from stretto.types.errors import Code, ContractError, ExpressionError, MeaningError, ReplayError
-from stretto.types.ids import MEMORY_PATH, keyed_digest_of, new_run_id, workflow_run_id
+from stretto.types.ids import keyed_digest_of, new_run_id, workflow_run_id
 from stretto.types.json import Json, JsonObject
-from stretto.types.learning import Reward, total_reward
-from stretto.types.messages import RunInfo, Usage
+from stretto.types.messages import RunInfo
 from stretto.types.protocols import Clock, Live
 
 SEED_BITS: Final = 53
@@ -77,7 +72,7 @@ class Engine:
         """
         self._recorder = recorder
         self._clock = clock or SystemClock()
-        self._jitter = random.Random()  # noqa: S311  # spreads retries, guards nothing
+        self._jitter = random.Random()  # noqa: S311  # spreads retries, keeps no secret
         self._input_key = input_key
         self.protections = protections or Protections()
         self._standbys = standbys
@@ -197,7 +192,7 @@ class Engine:
             raise
         finally:
             state.watch.close()
-            await _finish(state, None if plan.business is None else lane.budget.final_deadline)
+            await finish(state, None if plan.business is None else lane.budget.final_deadline)
         return run
 
     def _state_of(
@@ -259,9 +254,9 @@ class Engine:
         if plan.reads_run:
             frame[RUN] = run_root(run, state.downgrades)
         if plan.business is None:
-            await _work(state, request, frame, lane)
+            await do_work(state, request, frame, lane)
             return
-        work = partial(_work, state, request, frame, lane)
+        work = partial(do_work, state, request, frame, lane)
         if self.opens is not None and state.history is None:
             work = partial(once_open, self.opens, state, frame, lane, work)
         standbys = self._standbys if state.history is None else None
@@ -269,119 +264,6 @@ class Engine:
         await stand_by(state, plan.business, standby, request, frame, lane, work)
 
 
-async def _work(state: RunState, request: RunRequest, frame: Frame, lane: Lane) -> None:
-    """Run the steps and read the output; the run's status says what became of it."""
-    run = state.run
-    try:
-        if run.evidence:
-            _hold_input(state)
-        frame[MEMORY] = await _read_memory(state, request.memory, lane)
-        if state.history is not None:
-            state.taint = taint_of(state.history, run)
-        await run_block(state, state.plan.body, frame, "", lane, state.taint)
-        if state.history is not None and state.history.outputs:
-            _hold_to_use(state, state.history)
-        _read_output(state, frame)
-    except StepFailed as failure:
-        run.status, run.reason, run.error = failure.status, failure.reason, failure.error
-
-
-def _hold_input(state: RunState) -> None:
-    """Let a run fail before its first step whose input means nothing."""
-    try:
-        hold_input(state.run, state.plan)
-    except MeaningError as error:
-        raise StepFailed(error_info(error, INPUT_PATH), reason_of(error)) from error
-
-
-def _hold_to_use(state: RunState, history: History) -> None:
-    """Let the replay fail whose given outputs did not all come to stand."""
-    try:
-        hold_to_use(state.run, history)
-    except ReplayError as error:
-        raise StepFailed(error_info(error, ""), reason_of(error)) from error
-
-
 def _time_of(loop: asyncio.AbstractEventLoop) -> Callable[[], float]:
     """The loop's clock, without the call that asyncio's own loops put around it."""
     return time.monotonic if type(loop).time is asyncio.BaseEventLoop.time else loop.time
-
-
-async def _read_memory(state: RunState, given: JsonObject | None, lane: Lane) -> JsonObject:
-    """Values of the `memory` root: those given, those a recorded run saw, or those the memory component tells."""
-    history, run = state.history, state.run
-    if given is None and history is not None and history.run.memory != NULL:
-        given = decoded(history.run.memory)
-    if given is None and state.plan.memory is not None:
-        op = state.plan.memory
-        given = await StepCall(state, op, {}, MEMORY_PATH, lane, state.now(), op.action, op.effect).run()
-        if lane.alarm.is_task_cancelled:  # as after any step: the component answered over it
-            raise asyncio.CancelledError
-    if given is None:
-        return {}
-    run.memory = msgspec.Raw(snapshot(given))
-    return given
-
-
-def _read_output(state: RunState, frame: Frame) -> None:
-    """Build the run's output and hold it to the contract."""
-    plan, run = state.plan, state.run
-    if plan.output_resources and state.live is not None:
-        frame[RESOURCES] = seen = around(state)
-        run.resources = msgspec.Raw(snapshot({**state.given, **picked(seen, plan.output_resources)}))
-    try:
-        output = {name: get(frame) for name, get in plan.output}
-        output = cross_answer(run, plan.crossings_out, output, f"the output of workflow '{plan.name}'")
-        if plan.output_check is not None and not plan.output_check.is_valid(output):
-            violations = plan.output_check.violations(output)
-            raise ContractError(f"the output of workflow '{plan.name}' breaks its contract:", violations)
-    except (ExpressionError, ContractError) as error:
-        run.status, run.reason, run.error = RunStatus.FAILED, Reason.CONTRACT, error_info(error, "output")
-        return
-    run.status = RunStatus.OK
-    if state.is_downgraded:
-        run.status, run.reason = RunStatus.DEGRADED, downgrade_of(plan, run.steps)
-
-
-async def _finish(state: RunState, answer_by: float | None) -> None:
-    """Close what the run holds, which nobody waits for after `answer_by`, and seal its record; also when it was
-    cancelled."""
-    run = state.run
-    in_doubt = [effect.path for effect in state.receipts.values() if effect.in_doubt]
-    if in_doubt:
-        run.status, run.reason = RunStatus.PARKED, Reason.IN_DOUBT
-        if run.error is None:
-            message = f"a write was sent and not answered, and may have happened: {', '.join(in_doubt)}"
-            run.error = ErrorInfo(
-                code="component.in_doubt", rpc_code=Code.ABORTED.value, message=message, path=in_doubt[0]
-            )
-    if run.status is None:  # only when the engine or the store broke: the exception says more
-        run.status, run.reason = RunStatus.FAILED, Reason.ERROR
-    run.duration_ms = state.ms(state.now())
-    if state.rewards or state.plan.reward_weights:
-        run.rewards = _weighed(state)
-        run.reward = total_reward(run.rewards) if run.succeeded else None
-    if state.history is not None:
-        run.simulated = any(step.simulated for step in run.steps)
-    if state.tokens_in or state.tokens_out or state.cost:
-        run.usage = Usage(input_tokens=state.tokens_in, output_tokens=state.tokens_out, cost=state.cost)
-    try:
-        if state.sessions.any_open:  # released even when the run is cancelled again meanwhile
-            run.warnings = await state.sessions.close(None if answer_by is None else max(0.0, answer_by - state.now()))
-    finally:
-        await state.journal.seal(run)  # queued before it first waits, so a cancellation here loses nothing
-
-
-def _weighed(state: RunState) -> tuple[Reward, ...]:
-    """The run's rewards with the contract's weights; a term that the contract names and no step gave is unknown."""
-    weights = state.plan.reward_weights
-    if not weights:
-        return tuple(state.rewards)
-    latest = {reward.name: reward for reward in state.rewards}
-    named = [
-        msgspec.structs.replace(latest[name], weight=weight)
-        if name in latest
-        else Reward(name=name, value=None, weight=weight, reason="no step gave it")
-        for name, weight in weights.items()
-    ]
-    return (*named, *(msgspec.structs.replace(r, weight=0.0) for r in latest.values() if r.name not in weights))
