@@ -32,7 +32,8 @@ from stretto.spec.estimate_keys import ESTIMATE
 from stretto.spec.expectation_keys import EXPECTATION
 from stretto.spec.fault_keys import FAULT_RECORD, USES
 from stretto.spec.fields import LONG_FORM
-from stretto.spec.protection_keys import BREAKER, BULKHEAD, HEDGE, QUOTA
+from stretto.spec.hedge_keys import HEDGE
+from stretto.spec.protection_keys import BREAKER, BULKHEAD, QUOTA
 from stretto.spec.records import Record
 from stretto.spec.resilience_keys import FALLBACK, RESILIENCE, RETRY
 from stretto.spec.resources_keys import PROBE, RESOURCES, SERVER

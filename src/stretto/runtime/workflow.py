@@ -1,7 +1,6 @@
 """A loaded workflow: run it, run many, resume and replay, from async code or from a script."""
 
 import asyncio
-import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -9,7 +8,6 @@ from datetime import timedelta
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
-from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -18,9 +16,8 @@ from stretto.engine.engine import Engine
 from stretto.engine.exercise import Exercised
 from stretto.engine.history import History, hold_to_manifest
 from stretto.engine.protection_stats import ProtectionStats
-from stretto.engine.protections import Protections
 from stretto.engine.request import RunRequest, hold_to_baggage, request_of
-from stretto.engine.standby import Fallbacks, Standbys
+from stretto.engine.standby import Fallbacks
 from stretto.engine.substitutes import encoded_answer
 from stretto.plan.model import Plan
 from stretto.record.model import EffectRecord, Run
@@ -34,13 +31,12 @@ from stretto.runtime.asked import (
     check_request_type,
     check_resumable,
 )
-from stretto.runtime.blocking import OwnLoop
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.exercising import Exercising, exercise_each
-from stretto.runtime.following import Following
+from stretto.runtime.kin import Kin
 from stretto.runtime.many import in_order
 from stretto.runtime.meant import find_run
-from stretto.runtime.opening import Opening, Shared
+from stretto.runtime.opening import Opening
 from stretto.runtime.probing import live_of
 from stretto.runtime.tuning import Compiles, Effective, Tuning
 from stretto.store.sqlite import Store
@@ -50,25 +46,6 @@ from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
 from stretto.types.protocols import Component
 from stretto.types.setting import Setting, SettingValue
-
-
-class Kin:
-    """What a workflow has in common with those made from it: what is open, what protects components, who looks for
-    settings, and who blocks in which event loop."""
-
-    def __init__(self) -> None:
-        self.shared = Shared()
-        self.protections = Protections()
-        self.standbys = Standbys()
-        self.following = Following()
-        self._loops: WeakKeyDictionary[Opening, OwnLoop] = WeakKeyDictionary()
-        self._joining = threading.Lock()
-
-    def join(self, opening: Opening) -> OwnLoop:
-        """The loop for a workflow's calls that block: that of one which shares components with it, else its own."""
-        with self._joining:
-            shared = (loop for other, loop in self._loops.items() if other.shares_with(opening))
-            return self._loops.setdefault(opening, next(shared, None) or OwnLoop(self.shared.close))
 
 
 class Workflow:

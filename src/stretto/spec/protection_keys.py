@@ -1,4 +1,4 @@
-"""What may be declared of a component's protection, its quota of retries, breaker and bulkhead, and of hedges."""
+"""What may be declared of a component's protection, its quota of retries, breaker and bulkhead."""
 
 from datetime import timedelta
 from typing import Any, Final, TypeVar
@@ -6,14 +6,11 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from stretto.spec.codes import SpecCode
-from stretto.spec.durations import duration_or_none, render
+from stretto.spec.durations import render
 from stretto.spec.model import BulkheadSpec
-from stretto.spec.nodes import Node, ScalarNode
 from stretto.spec.records import Fields, Key, Record
-from stretto.spec.report import Report
-from stretto.spec.shapes import Duration, Number, Whole, wrong_value
-from stretto.types.json import JsonObject
-from stretto.types.protection import BreakerRule, BulkheadRule, HedgeRule, QuotaRule
+from stretto.spec.shapes import Duration, Number, Whole
+from stretto.types.protection import BreakerRule, BulkheadRule, QuotaRule
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -209,49 +206,6 @@ BULKHEAD: Final = Record(
     keys=(LIMIT, MIN_LIMIT, MAX_LIMIT, QUEUE, PRIORITY),
     build=_bulkhead,
     rules={"allOf": [{"not": {"required": ["limit", bound]}} for bound in ("min_limit", "max_limit")]},
-    is_thing=False,
-)
-
-# hedges
-
-USUAL: Final = "p95"
-"""How a file says that a component's own calls tell after how long one is slow."""
-
-
-class AfterShape:
-    """A time, or the word for what the component usually takes."""
-
-    def read(self, node: Node, name: str, report: Report) -> timedelta | None:
-        text = node.text if isinstance(node, ScalarNode) else ""
-        if text == USUAL:
-            return None
-        if duration_or_none(text) is None:
-            report.add(wrong_value(node, name, f"a duration with its unit, like 500ms, or {USUAL}"))
-            return None
-        return _AFTER.read(node, name, report)
-
-    def schema(self, defs: JsonObject) -> JsonObject:
-        return {"anyOf": [{"const": USUAL}, _AFTER.schema(defs)]}
-
-
-_AFTER: Final = Duration(minimum=timedelta(milliseconds=1), maximum=timedelta(hours=1))
-
-AFTER: Final = Key(
-    "after",
-    AfterShape(),
-    means="how long a call may take before another is made; `p95` is what 95 of 100 calls of late kept to",
-    example="after: 500ms",
-    also=("delay", "wait"),
-)
-COPIES: Final = Key(
-    "copies", Whole(minimum=1, maximum=4), means="how many calls are made beside the first at most", example="copies: 1"
-)
-
-HEDGE: Final = Record(
-    "hedge",
-    means="makes a call that takes long a second time, and takes the first answer",
-    keys=(AFTER, COPIES),
-    build=lambda fields: _filled(HedgeRule(), after_s=_seconds(fields.get(AFTER)), copies=fields.get(COPIES)),
     is_thing=False,
 )
 

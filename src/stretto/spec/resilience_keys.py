@@ -4,9 +4,10 @@ from typing import Final, TypeVar
 
 from stretto.spec.codes import SpecCode
 from stretto.spec.durations import render
+from stretto.spec.hedge_keys import HEDGE
 from stretto.spec.model import FallbackSpec, ResilienceSpec, RetrySpec
 from stretto.spec.nested import Items, ObjectValue
-from stretto.spec.protection_keys import BREAKER, BULKHEAD, HEDGE, QUOTA
+from stretto.spec.protection_keys import BREAKER, BULKHEAD, QUOTA
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.shapes import Choice, Duration, Whole
 from stretto.spec.source import Located

@@ -11,16 +11,14 @@ from typing import Any, Final
 import msgspec
 
 from stretto.spec.durations import render
+from stretto.spec.hedge_keys import AFTER, COPIES, HEDGE, USUAL
 from stretto.spec.model import RetrySpec
 from stretto.spec.protection_keys import (
-    AFTER,
     BREAKER,
     BREAKER_WINDOW,
     BULKHEAD,
-    COPIES,
     FAILURE_RATE,
     FLOOR,
-    HEDGE,
     LEASE,
     LIMIT,
     MAX_LIMIT,
@@ -36,7 +34,6 @@ from stretto.spec.protection_keys import (
     RATIO,
     SLOW_AFTER,
     SLOW_RATE,
-    USUAL,
     WINDOW_CALLS,
 )
 from stretto.spec.records import Key
