@@ -11,15 +11,22 @@ import stretto
 HEAVY: Final = {
     "aiohttp",
     "cel",
+    "fastapi",
     "mcp",
     "numpy",
+    "prometheus_client",
+    "psutil",
     "pydantic",
+    "pynvml",
     "rich",
     "ruamel",
     "safetensors",
     "scipy",
+    "sklearn",
     "torch",
     "typer",
+    "uvicorn",
+    "zen",
 }
 """Packages that cost tens of milliseconds or more, imported where they are used."""
 

@@ -68,6 +68,15 @@ def sleeping(name: str, seconds: float, output: object = None, **card: Any) -> P
     return Probe(name, answer, **card)
 
 
+async def deaf(_request: Request) -> object:
+    """What a component does that ignores every cancellation."""
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            continue
+
+
 def read(slot: int, *path: str | int) -> Getter:
     """A getter of a path in a slot; missing reads as None."""
 

@@ -16,7 +16,7 @@ from stretto.types.enums import RunStatus, Scope
 from stretto.types.errors import Code, ComponentError
 from stretto.types.messages import Request
 from stretto.types.protection import StreakRule
-from tests.unit.engine.plans import Ledger, Probe, S, call, deadline, graph, linear, plan, returning
+from tests.unit.engine.plans import Ledger, Probe, S, call, deadline, deaf, graph, linear, plan, returning
 
 ANSWERED = {RunStatus.OK, RunStatus.BUSINESS_FALLBACK}
 
@@ -42,14 +42,6 @@ async def crashes(_request: Request) -> object:
 async def hangs(_request: Request) -> object:
     await asyncio.sleep(1e6)
     return {"n": 1}
-
-
-async def deaf(_request: Request) -> object:
-    while True:
-        try:
-            await asyncio.sleep(1e6)
-        except asyncio.CancelledError:
-            continue
 
 
 async def tidies_up(_request: Request) -> object:

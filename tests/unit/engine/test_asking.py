@@ -13,7 +13,7 @@ from stretto.testing import run_virtual
 from stretto.types.enums import Reason, RunStatus
 from stretto.types.errors import Code, ComponentError, ReplayError, StrettoError, UsageError
 from stretto.types.messages import Request, Response
-from tests.unit.engine.plans import Ledger, Probe, S, call, each, failing, graph, linear, plan, run, step
+from tests.unit.engine.plans import Ledger, Probe, S, call, deaf, each, failing, graph, linear, plan, run, step
 
 
 async def caller_of(body: Block, value: dict[str, object] | None = None) -> tuple[Run, int]:
@@ -59,14 +59,7 @@ class TestTimeOut:
         assert cleaned == ["yes"]
 
     def test_a_component_that_ignores_cancellation_is_abandoned_after_a_grace(self) -> None:
-        async def stubborn(_request: Request) -> object:
-            while True:
-                try:
-                    await asyncio.sleep(3600)
-                except asyncio.CancelledError:
-                    continue
-
-        result = run(linear(call(Probe("stubborn", stubborn), S, timeout_s=3.0)))
+        result = run(linear(call(Probe("stubborn", deaf), S, timeout_s=3.0)))
         assert result.reason is Reason.TIMEOUT
         assert result.duration_ms == 4000.0
 

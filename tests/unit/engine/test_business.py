@@ -38,6 +38,7 @@ from tests.unit.engine.plans import (
     S,
     call,
     deadline,
+    deaf,
     failing,
     graph,
     linear,
@@ -174,13 +175,6 @@ class TestDeadline:
         assert run.duration_ms == 1700.0
 
     def test_a_component_that_ignores_cancellation_leaves_it_half_of_the_reserve(self) -> None:
-        async def deaf(_request: Request) -> object:
-            while True:
-                try:
-                    await asyncio.sleep(60)
-                except asyncio.CancelledError:
-                    continue
-
         what = answered(
             call(Probe("planner", deaf), S),
             by=business(sleeping("rules", 0.1, {"text": "x"})),
@@ -191,13 +185,6 @@ class TestDeadline:
         assert run.duration_ms == 1900.0
 
     def test_parallel_branches_that_ignore_it_do_so_too(self) -> None:
-        async def deaf(_request: Request) -> object:
-            while True:
-                try:
-                    await asyncio.sleep(60)
-                except asyncio.CancelledError:
-                    continue
-
         body = graph([call(Probe("one", deaf), S), call(Probe("two", deaf), S + 1)], [])
         run = one(plan(body, business=business(returning("rules", {})), budget=deadline(2.0, reserve=0.5)))
         assert run.status is RunStatus.BUSINESS_FALLBACK
