@@ -11,8 +11,8 @@ from stretto.cli.recorded_step import called_step
 from stretto.cli.values import read_object, read_outputs, read_pairs
 from stretto.cli.waiting import Typed
 from stretto.record.model import Run
+from stretto.runtime.finding import find_run
 from stretto.runtime.load import store_path
-from stretto.runtime.meant import find_run
 from stretto.runtime.workflow import Workflow
 
 app = typer.Typer(add_completion=False)

@@ -76,7 +76,7 @@ class Permit:
         breaker = self._breaker
         self._breaker = None
         if breaker is not None and breaker.generation == self.generation:
-            breaker.release(self, now)
+            breaker.end_lease(self, now)
 
 
 class Breaker:
@@ -153,10 +153,10 @@ class Breaker:
         if self.state is _CLOSED:
             if self._window.add(now, failed, slow, self.rule):
                 self._open(now, self.rule.open_s, self._window.tally())
-        elif self.release(permit, now):
+        elif self.end_lease(permit, now):
             self._judge(now, failed, slow)
 
-    def release(self, permit: Permit, now: float) -> bool:
+    def end_lease(self, permit: Permit, now: float) -> bool:
         """End a probe's lease; False when it had none, or it had expired. For `Permit.drop`."""
         end = self._leases.pop(permit, None)
         return end is not None and now < end

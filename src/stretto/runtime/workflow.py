@@ -33,9 +33,9 @@ from stretto.runtime.asked import (
 )
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.exercising import Exercising, exercise_each
+from stretto.runtime.finding import find_run
 from stretto.runtime.kin import Kin
 from stretto.runtime.many import in_order
-from stretto.runtime.meant import find_run
 from stretto.runtime.opening import Opening
 from stretto.runtime.probing import live_of
 from stretto.runtime.tuning import Compiles, Effective, Tuning

@@ -11,7 +11,7 @@ from stretto.cli.opened import opened
 from stretto.cli.options import AsJson, StorePath
 from stretto.cli.terminal import note, print_json, show
 from stretto.cli.words import count_text
-from stretto.runtime.meant import find_run
+from stretto.runtime.finding import find_run
 from stretto.types.errors import UsageError
 
 app = typer.Typer(add_completion=False)

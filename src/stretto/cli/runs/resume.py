@@ -15,8 +15,8 @@ from stretto.cli.who import who
 from stretto.engine.request import hold_to_baggage
 from stretto.record.model import Run
 from stretto.runtime.asked import check_resumable
+from stretto.runtime.finding import find_run
 from stretto.runtime.load import store_path
-from stretto.runtime.meant import find_run
 from stretto.runtime.workflow import Workflow
 from stretto.store.sqlite import Store
 from stretto.types.errors import UsageError

@@ -23,7 +23,7 @@ from stretto.cli.terminal import print_json_bytes, results, show
 from stretto.cli.timeline import legend, timeline
 from stretto.cli.waiting import Typed
 from stretto.record.model import ErrorInfo, Run
-from stretto.runtime.meant import find_run
+from stretto.runtime.finding import find_run
 
 app = typer.Typer(add_completion=False)
 

@@ -25,7 +25,7 @@ from stretto.cli.words import count_text, escaped
 from stretto.learn.semantics.alignments import LABEL, Alignment, Label
 from stretto.learn.semantics.samples import Sample, check_values
 from stretto.record.model import Annotation
-from stretto.runtime.meant import find_run
+from stretto.runtime.finding import find_run
 from stretto.spec.workflow import load_workflow
 from stretto.store.sqlite import Store
 from stretto.types.errors import UsageError

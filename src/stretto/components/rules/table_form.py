@@ -14,10 +14,10 @@ from stretto.spec.suggest import nearest
 def table_of(content: MapNode, node: ModelNode, report: Report) -> Table | None:
     """The table in a node's content; None after reporting what is wrong with it."""
     what = f"the table {quote(node.name)}"
-    policy = _hit_policy(content, what, report)
+    hit_policy = _hit_policy(content, what, report)
     inputs, outputs = _columns(content, "inputs", what, report), _columns(content, "outputs", what, report)
     rows = items_of(content, "rules", what, report)
-    if policy is None or inputs is None or outputs is None or rows is None:
+    if hit_policy is None or inputs is None or outputs is None or rows is None:
         return None
     if not outputs:
         report.add(content.span.problem(RuleCode.FORM, f"{what} has no output column", expected="one or more"))
@@ -25,7 +25,7 @@ def table_of(content: MapNode, node: ModelNode, report: Report) -> Table | None:
         message = f"{what} has no row, so it answers nothing"
         report.add(content.span.problem(RuleCode.GAP, message, expected="one or more rows"))
     return Table(
-        hit_policy=policy,
+        hit_policy=hit_policy,
         inputs=inputs,
         outputs=outputs,
         rows=tuple(_rows(rows, inputs, outputs, what, report)),
@@ -36,7 +36,7 @@ def _hit_policy(content: MapNode, what: str, report: Report) -> HitPolicy | None
     found = content.get("hitPolicy")
     if found is None:
         return HitPolicy.FIRST
-    words = [policy.value for policy in HitPolicy]
+    words = [each.value for each in HitPolicy]
     written = found.value if isinstance(found, ScalarNode) else None
     if isinstance(written, str) and written in words:
         return HitPolicy(written)
