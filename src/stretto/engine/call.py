@@ -149,7 +149,6 @@ class StepCall(Called, eq=False):
         """
         if self.lane.alarm.is_task_cancelled:
             keep(self, StepStatus.FAILED, b"null", error=error, reason=Reason.CANCELLED)
-            self.state.run.error = error_info(error, self.path)
             raise asyncio.CancelledError from error
         fallback = self.op.fallback
         if not isinstance(error, InDoubtError) and effects.in_doubt_at(self.state, self.path):
@@ -161,6 +160,9 @@ class StepCall(Called, eq=False):
             output = await self._ask_fallback(fallback)
         except (StepFailed, ContractError) as second:
             raise self._failed(error, reason) from second
+        except asyncio.CancelledError:
+            keep(self, StepStatus.FAILED, b"null", error=error, reason=Reason.CANCELLED)
+            raise
         keep(self, StepStatus.FALLBACK, snapshot(output), error=error, reason=reason)
         return output
 

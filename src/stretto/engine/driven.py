@@ -40,6 +40,7 @@ def driven(coroutine: Coroutine[Any, Any, T], alarm: Alarm) -> Generator[Any, An
                     yield from _end_of(waiting)
             except CancelledError as cancellation:
                 if 0 < standing < alarm.cancellations or alarm.rang > 1:
+                    _forget(waiting)
                     with suppress(RuntimeError):  # it ignores GeneratorExit too: nothing more can be done
                         steps.close()
                     raise
@@ -80,7 +81,14 @@ def _handed_on(waiting: object) -> bool:
 
     Nobody may be left who asks what became of it.
     """
-    if type(waiting) in _HEARS_AT_ONCE or not isfuture(waiting) or not waiting.cancel():
+    if type(waiting) in _HEARS_AT_ONCE or not isfuture(waiting):
         return False
-    waiting.add_done_callback(lambda task: task.cancelled() or task.exception())
-    return True
+    is_told = waiting.cancel()
+    _forget(waiting)
+    return is_told
+
+
+def _forget(waiting: object) -> None:
+    """Nobody asks any more what became of what was waited for, and asyncio need not log that."""
+    if isfuture(waiting):
+        waiting.add_done_callback(lambda task: task.cancelled() or task.exception())

@@ -38,7 +38,17 @@ def standing_receipt(effect: EffectRecord, path: StepPath, encoded: bytes) -> by
 
 
 async def intend(state: RunState, op: CallOp, path: StepPath, action: str, encoded: bytes) -> EffectRecord:
-    """Say, before the call, that a write is about to be made; committed first under durability ``step``."""
+    """Say, before the call, that a write is about to be made; committed first under durability ``step``.
+
+    Raises ComponentError when the run has ended, as for a call that a component left behind: nothing could keep it.
+    """
+    if state.run.status is not None:
+        raise ComponentError(
+            f"run {state.run.id} has ended, and '{path}' was left behind in it and is not sent; await every call "
+            "before the component answers",
+            Code.FAILED_PRECONDITION,
+            sent=False,
+        )
     effect = EffectRecord(
         run_id=state.run.id,
         path=path,

@@ -29,7 +29,7 @@ from stretto.engine.tuned import Tuned
 from stretto.engine.work import do_work
 from stretto.plan.model import INPUT, RESOURCES, RUN, Frame, Plan
 from stretto.record.canonical import canonical
-from stretto.record.model import Run, RunBudget, decoded
+from stretto.record.model import ErrorInfo, Run, RunBudget, decoded
 from stretto.record.recorder import Journal, Recorder
 from stretto.types.budget import Budget
 from stretto.types.enums import Reason, RunStatus, StepStatus
@@ -189,6 +189,7 @@ class Engine:
             await self._answer(state, request, value, lane)
         except asyncio.CancelledError:
             run.status, run.reason = RunStatus.CANCELLED, Reason.CANCELLED
+            run.error = _stopped_over(run) or run.error
             raise
         finally:
             state.watch.close()
@@ -267,3 +268,8 @@ class Engine:
 def _time_of(loop: asyncio.AbstractEventLoop) -> Callable[[], float]:
     """The loop's clock, without the call that asyncio's own loops put around it."""
     return time.monotonic if type(loop).time is asyncio.BaseEventLoop.time else loop.time
+
+
+def _stopped_over(run: Run) -> ErrorInfo | None:
+    """What had failed when a run was cancelled, and was not gone on from."""
+    return next((step.error for step in reversed(run.steps) if step.error and step.reason is Reason.CANCELLED), None)

@@ -72,18 +72,13 @@ async def hedged(called: Called, protection: Protection, request: Request, *, wa
     """
     race = _Race(called, protection, request, wait_s, copies)
     try:
-        try:
-            answer = await protected(called, protection, request)
-        finally:
-            race.first_is_over()
-        return race.settle(answer)
-    except ComponentError as error:
-        if race.winner is None and error.retryable:
+        first = await race.first()
+        if isinstance(first, ComponentError) and first.retryable and race.winner is None:
             await race.end_of_copies()
-        return race.settle(error)
     except BaseException:
         await race.stop()
         raise
+    return race.settle(first)
 
 
 class _Copy(Called, eq=False):
@@ -210,8 +205,17 @@ class _Race:
         self._timer.cancel()
         self._timer = self._loop.call_later(GRACE_S, self._overtake)
 
-    def first_is_over(self) -> None:
-        """The first call answered, failed or was stopped: it is not rung any more, and no further copy is opened."""
+    async def first(self) -> Answer | ComponentError:
+        """What became of the first call."""
+        try:
+            return await protected(self._called, self._protection, self._request)
+        except ComponentError as error:
+            return error
+        finally:
+            self._first_is_over()
+
+    def _first_is_over(self) -> None:
+        """It answered, failed or was stopped: it is not rung any more, and no further copy is opened."""
         self._is_first_over = True
         self._timer.cancel()
         if self._is_overtaken:

@@ -108,7 +108,9 @@ class RunState(msgspec.Struct, kw_only=True):
         return milliseconds(at - self.started)
 
     def keep(self, record: StepRecord) -> None:
-        """Add a finished step to the record."""
+        """Add a finished step to the record, unless that is closed: a component may leave a call behind."""
+        if self.run.status is not None:
+            return
         if self.seen and (seen := self.seen.pop(record.path, None)) is not None:
             record.evidence = {**record.evidence, SEEN: seen}
         self.run.steps.append(record)

@@ -1,10 +1,15 @@
 """One step's call: what its answer must be, what it may spend, how often it is tried."""
 
+import asyncio
+
 import pytest
 
+from stretto.engine.engine import Engine
+from stretto.engine.request import RunRequest
 from stretto.plan.check import Check
 from stretto.plan.model import Fallback, LoopOp, MapOp, Retry, SubOp
-from stretto.record.model import decoded
+from stretto.record.model import Run, decoded
+from stretto.testing import run_virtual
 from stretto.types.budget import BudgetSpec
 from stretto.types.enums import Reason, RunStatus, StepStatus
 from stretto.types.errors import Code, ComponentError
@@ -12,6 +17,7 @@ from stretto.types.json import Json
 from stretto.types.messages import Response, Usage
 from tests.unit.engine.plans import (
     UNAVAILABLE,
+    Ledger,
     S,
     call,
     deadline,
@@ -163,3 +169,27 @@ class TestRetry:
         result = run(linear(*steps), budget=BudgetSpec(retries=4))
         assert len(broken.requests) == 3 + 4
         assert result.status is RunStatus.DEGRADED
+
+
+def test_a_step_whose_fallback_was_at_work_when_the_run_was_cancelled_is_on_the_record_with_what_it_used() -> None:
+    empty = returning("empty", Response(output={"n": "x"}, usage=Usage(input_tokens=7)))
+    fallback = Fallback(op=call(sleeping("faq", 60.0), S + 1))
+    body = linear(call(empty, S, output_check=Check({"properties": {"n": {"type": "integer"}}}), fallback=fallback))
+
+    async def main() -> Run:
+        ledger = Ledger()
+        task = asyncio.create_task(Engine(ledger).run(plan(body), RunRequest(input={})))
+        await asyncio.sleep(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return ledger.runs[0]
+
+    result = run_virtual(main())
+    used = [None if step.usage is None else step.usage.input_tokens for step in result.steps]
+    assert [(step.path, step.reason) for step in result.steps] == [
+        ("empty/fallback", Reason.CANCELLED),
+        ("empty", Reason.CANCELLED),
+    ]
+    assert (used, result.usage) == ([None, 7], Usage(input_tokens=7))
+    assert result.error == result.steps[1].error

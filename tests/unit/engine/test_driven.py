@@ -173,6 +173,37 @@ class TestTasksInside:
         assert run_virtual(main()) == 2.0
         assert complaints == []
 
+    @pytest.mark.parametrize("swallows", [0, 1])
+    def test_what_failed_as_its_step_was_stopped_is_dropped_too(self, swallows: int) -> None:
+        """The tasks had failed when the cancellation came, or were waited for after one that was swallowed."""
+        complaints: list[object] = []
+
+        async def component() -> None:
+            for _ in range(swallows):
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(60)
+            await asyncio.gather(fails_at(3.0))
+
+        async def fails_at(seconds: float) -> None:
+            await asyncio.sleep(seconds - asyncio.get_running_loop().time())
+            raise ValueError
+
+        async def main() -> None:
+            loop = asyncio.get_running_loop()
+            loop.set_exception_handler(lambda _loop, context: complaints.append(context))
+            task = asyncio.ensure_future(drive(component()))
+            for at in (1.0, 2.0) if swallows else (3.0,):
+                await asyncio.sleep(at - loop.time())
+                task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await asyncio.sleep(10)
+            del task
+            gc.collect()
+
+        run_virtual(main())
+        assert complaints == []
+
     def test_one_that_ends_when_it_is_cancelled_ends_who_waits_for_it(self) -> None:
         async def hold() -> None:
             await asyncio.create_task(asyncio.sleep(100))

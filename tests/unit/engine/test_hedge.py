@@ -284,6 +284,19 @@ class TestFailures:
         virtually(main)
         assert (sorted(replicas.cancelled), at.stats.in_flight) == ([1, 2], 0)
 
+    def test_one_that_is_cancelled_when_the_first_has_failed_cancels_the_copy_that_may_answer_yet(self) -> None:
+        replicas = Replicas(1.5, 100.0, errors={1: ComponentError("gone", Code.UNAVAILABLE)})
+        at = shop(replicas)
+
+        async def main() -> None:
+            begun = asyncio.ensure_future(at.run())
+            await asyncio.sleep(2.0)
+            begun.cancel()
+            await asyncio.wait([begun])
+            assert (begun.cancelled(), replicas.cancelled, at.stats.in_flight) == (True, [2], 0)
+
+        virtually(main)
+
     @pytest.mark.parametrize(
         ("ignores", "ignores_s", "took_s", "ended_s"),
         [(1, 0.5, 1.7, 1.7), (1, 100.0, 2.2, 2.2), (2, 0.5, 2.0, 2.5), (2, 100.0, 2.0, 3.0)],

@@ -12,7 +12,7 @@ from stretto.engine.request import RunRequest
 from stretto.plan.model import Block, Fallback, Retry
 from stretto.record.model import Run, decoded
 from stretto.testing import VirtualLoop, run_virtual
-from stretto.types.enums import Reason, RunStatus, StepStatus
+from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.messages import Request
 from tests.unit.engine.books import LOST, TWICE, WRITE, Answer, Book, execute, resume, settled, stepping
@@ -309,3 +309,58 @@ class TestTheTimeOfTheCallAround:
         op = call(Probe("outer", outer), S, calls_others=True, timeout_s=4.0)
         result = run(linear(op), nested={"inner": call(sleeping("inner", 9.0), S + 1)})
         assert (result.duration_ms, ended) == (4000.0, [ComponentError])
+
+
+class TestACallLeftBehind:
+    """By a component that failed, as `asyncio.gather` does with the calls beside the one that raised."""
+
+    @staticmethod
+    def of(inner: Probe, **fields: Any) -> tuple[Run, Ledger]:
+        async def outer(request: Request) -> object:
+            caller = request.call.caller
+            assert caller is not None
+            await asyncio.gather(caller.call("bad", {}), caller.call("inner", {}))
+            raise AssertionError
+
+        async def main() -> tuple[Run, Ledger]:
+            ledger = Ledger()
+            nested = {"inner": call(inner, S + 1, **fields), "bad": call(failing("bad", LOST), S + 2)}
+            body = linear(call(Probe("outer", outer), S, calls_others=True))
+            result = await Engine(ledger).run(plan(body, nested=nested), RunRequest(input={}))
+            await asyncio.sleep(10)
+            return result, ledger
+
+        return run_virtual(main())
+
+    def test_is_no_part_of_a_run_that_has_ended(self) -> None:
+        """The record was handed over: a step more broke its seal in the store."""
+        result, _ = self.of(sleeping("inner", 1.0))
+        assert [record.path for record in result.steps] == ["outer/bad#1", "outer"]
+
+    def test_is_not_sent_again_where_it_writes(self) -> None:
+        refused = failing("inner", ComponentError("later", Code.RESOURCE_EXHAUSTED, retryable=True), {}, effects=WRITE)
+        result, _ = self.of(refused, effect=Effect.WRITE, retry=Retry(max_attempts=2, base_s=1.0))
+        assert result.status is RunStatus.FAILED
+        assert len(refused.requests) == 1
+
+
+def test_a_run_that_went_on_from_a_call_that_was_stopped_ended_without_an_error() -> None:
+    """It failed as it was stopped, and the component answered all the same."""
+
+    async def stubborn(_request: Request) -> object:
+        try:
+            await asyncio.sleep(5)
+        except asyncio.CancelledError:
+            raise ComponentError("stopped", Code.UNAVAILABLE) from None
+        return {}
+
+    async def outer(request: Request) -> object:
+        caller = request.call.caller
+        assert caller is not None
+        with suppress(TimeoutError):
+            await asyncio.wait_for(caller.call("inner", {}), 1)
+        return {}
+
+    body = linear(call(Probe("outer", outer), S, calls_others=True))
+    result = run(body, nested={"inner": call(Probe("inner", stubborn), S + 1)})
+    assert (result.status, result.error) == (RunStatus.OK, None)
