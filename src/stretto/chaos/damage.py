@@ -95,7 +95,7 @@ def _read(body: bytes, card: Card, code: Code, what: str) -> Json:
 
 
 def _plain(response: Response) -> JsonObject:
-    value: Any = orjson.loads(snapshot(response.output))
+    value: Any = orjson.loads(snapshot(response.output))  # Any: JSON
     return value if isinstance(value, dict) else {}
 
 

@@ -42,7 +42,7 @@ def sites(output: Json, schema: Schema, domains: FieldDomains, field: str | None
 
 def put(output: Json, site: Site, other: Json) -> Json:
     """A copy of the output with another value at the site."""
-    changed: Any = orjson.loads(orjson.dumps(output))
+    changed: Any = orjson.loads(orjson.dumps(output))  # Any: JSON, walked by a path that it has
     if not site.path:
         return other
     inner = changed
@@ -83,7 +83,13 @@ class _Walk:
         self._root = root
         self._domains = domains
 
-    def sites(self, value: Json, schema: Any, path: tuple[str | int, ...], depth: int) -> Iterator[Site]:
+    def sites(
+        self,
+        value: Json,
+        schema: Any,  # Any, here and below: a JSON Schema, or a part of one, which may be a boolean
+        path: tuple[str | int, ...],
+        depth: int,
+    ) -> Iterator[Site]:
         """The places below one value; `schema` is the part of the root that it was held to."""
         if depth > _DEEPEST or not isinstance(schema, Mapping | bool):
             return

@@ -75,7 +75,7 @@ class GpuProbe:
         return True
 
 
-def _device(nvml: Any, index: int) -> JsonObject:
+def _device(nvml: Any, index: int) -> JsonObject:  # Any: as above
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
     memory = _given(nvml, lambda: nvml.nvmlDeviceGetMemoryInfo(handle))
     load = _given(nvml, lambda: nvml.nvmlDeviceGetUtilizationRates(handle))
@@ -115,6 +115,6 @@ def _given(nvml: Any, read: Callable[[], Any]) -> Any:
         return None
 
 
-def _errors(nvml: Any, names: tuple[str, ...]) -> tuple[type[Exception], ...]:
+def _errors(nvml: Any, names: tuple[str, ...]) -> tuple[type[Exception], ...]:  # Any: as above
     """The classes that NVML makes for its codes, of which older ones lack some."""
     return tuple(found for name in names if (found := getattr(nvml, name, None)) is not None)
