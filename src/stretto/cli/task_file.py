@@ -1,12 +1,12 @@
 """Tasks to learn from, one a line."""
 
-from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from stretto.cli.json_lines import lines_of
 from stretto.cli.json_text import read_unrepeated
 from stretto.learn.tasks import Task
 from stretto.plan.model import Plan
@@ -19,11 +19,7 @@ EXPECTED: Final = '{"name": "...", "input": {...}}, and where wanted "reference"
 
 def read_tasks(path: Path) -> list[Task]:
     """Read a JSON Lines file of tasks; raises UsageError with the line's number."""
-    try:
-        lines = path.read_bytes().removeprefix(BOM_UTF8).splitlines()
-    except OSError as error:
-        raise UsageError(f"--tasks: {path} cannot be read: {error.strerror}") from error
-    tasks = [_task(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    tasks = [_task(line, place) for place, line in lines_of(path, "--tasks")]
     if not tasks:
         raise UsageError(f"{path} holds no tasks; expected one a line: {EXPECTED}")
     return tasks

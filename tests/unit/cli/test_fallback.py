@@ -109,13 +109,27 @@ def test_an_input_that_the_rules_refuse_fails(rules: Path, cli: Cli) -> None:
     assert "cannot answer at the node" in told.out
 
 
-@pytest.mark.parametrize("line", ["{", "[]"])
-def test_inputs_that_are_no_objects_are_wrong_usage(rules: Path, cli: Cli, line: str) -> None:
+def test_inputs_may_begin_as_some_editors_begin_a_file(rules: Path, cli: Cli) -> None:
+    Path("expectations.yaml").write_text(EXPECTATIONS)
+    Path("inputs.jsonl").write_text('{"risk": "low"}\n\n', encoding="utf-8-sig")
+    told = cli("fallback", "test", "rules.json", "--expectations", "expectations.yaml", "--inputs", "inputs.jsonl")
+    assert (told.code, told.out) == (0, "ok: 1 input, 2 expectations\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{", "inputs.jsonl:1 is not JSON"),
+        ("[]", "inputs.jsonl:1 is no JSON object"),
+        ('{"risk": "low", "risk": "high"}', "inputs.jsonl:1"),
+    ],
+)
+def test_inputs_that_are_no_objects_are_wrong_usage(rules: Path, cli: Cli, line: str, says: str) -> None:
     Path("expectations.yaml").write_text(EXPECTATIONS)
     Path("inputs.jsonl").write_text(line)
     told = cli("fallback", "test", "rules.json", "--expectations", "expectations.yaml", "--inputs", "inputs.jsonl")
     assert told.code == 2
-    assert "line 1 is no JSON" in told.err
+    assert says in told.err
 
 
 def test_expectations_about_fields_that_the_rules_do_not_have_are_told(rules: Path, cli: Cli) -> None:

@@ -1,12 +1,12 @@
 """What the runs of a trial are given: from flags, from the plan, or from the tasks beside the workflow."""
 
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 from stretto.chaos.trial import Given
+from stretto.cli.json_lines import lines_of
 from stretto.cli.json_text import parse_json
 from stretto.cli.sample import sample_of
 from stretto.cli.task_file import read_tasks
@@ -74,11 +74,7 @@ def _plain(chaos: ChaosSpec) -> Iterable[JsonObject]:
 
 
 def _of_lines(path: Path) -> list[Given]:
-    try:
-        lines = path.read_bytes().removeprefix(BOM_UTF8).splitlines()
-    except OSError as error:
-        raise UsageError(f"inputs: {path} cannot be read: {error.strerror}") from error
-    found = [_of_line(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    found = [_of_line(line, place) for place, line in lines_of(path, "inputs")]
     if not found:
         raise UsageError(f"{path} holds no inputs; expected one JSON object a line")
     return found

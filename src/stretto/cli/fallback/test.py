@@ -13,6 +13,8 @@ from rich.text import Text
 from stretto.cli.exits import Exit
 from stretto.cli.fallback.rules_file import RulesFile, need_rules
 from stretto.cli.help import VerbCommand
+from stretto.cli.json_lines import lines_of
+from stretto.cli.json_text import parse_json
 from stretto.cli.options import AsJson
 from stretto.cli.sample import sample_of
 from stretto.cli.terminal import print_json, show
@@ -110,20 +112,13 @@ def _made_up(files: "RuleFiles") -> list[JsonObject]:
 
 
 def _read(path: Path) -> list[JsonObject]:
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise UsageError(f"--inputs {path} cannot be read: {error.strerror}") from error
-    return [_object(line, f"--inputs {path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+    return [_object(line, place) for place, line in lines_of(path, "--inputs")]
 
 
-def _object(line: bytes, where: str) -> JsonObject:
-    try:
-        read = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise UsageError(f"{where} is no JSON: {error}; expected one object a line") from error
+def _object(line: bytes, place: str) -> JsonObject:
+    read = parse_json(line, place, "; expected one object a line")
     if not isinstance(read, dict):
-        raise UsageError(f"{where} is no JSON object; expected one object a line")
+        raise UsageError(f"{place} is no JSON object; expected one object a line")
     return read
 
 
