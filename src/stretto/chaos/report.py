@@ -9,7 +9,7 @@ import msgspec
 
 from stretto.chaos.ledger import Duplicated, Ledger
 from stretto.chaos.mutation import MutationScore
-from stretto.chaos.trial import ANSWERED, Outcome, Trial
+from stretto.chaos.trial import ANSWERED, Trial, TrialRun
 from stretto.spec.chaos_model import ChaosSpec, ExpectSpec
 from stretto.types.enums import RunStatus
 
@@ -152,7 +152,7 @@ def latencies(durations_ms: Iterable[float]) -> dict[str, float]:
     return {f"p{round(q * 100)}": ordered[max(0, ceil(q * len(ordered)) - 1)] for q in QUANTILES}
 
 
-def _fault_rows(chaos: ChaosSpec, ledger: Ledger, outcomes: Sequence[Outcome]) -> Iterable[FaultRow]:
+def _fault_rows(chaos: ChaosSpec, ledger: Ledger, outcomes: Sequence[TrialRun]) -> Iterable[FaultRow]:
     ended = {outcome.index: outcome.status.value for outcome in outcomes}
     for number, fault in enumerate(chaos.faults):
         struck = [injection.run for injection in ledger.injections if injection.number == number]
@@ -169,7 +169,7 @@ def _fault_rows(chaos: ChaosSpec, ledger: Ledger, outcomes: Sequence[Outcome]) -
         )
 
 
-def _broken(chaos: ChaosSpec, outcomes: Sequence[Outcome], ledger: Ledger) -> Iterable[Broke]:
+def _broken(chaos: ChaosSpec, outcomes: Sequence[TrialRun], ledger: Ledger) -> Iterable[Broke]:
     struck: dict[int, list[str]] = {}
     for injection in ledger.injections:
         fault = chaos.faults[injection.number]

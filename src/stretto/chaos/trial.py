@@ -36,7 +36,7 @@ class Asked(msgspec.Struct, frozen=True):
     seed: int
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class TrialRun(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one run."""
 
     index: int
@@ -81,7 +81,7 @@ class Trial:
         """Runs are served as they would be, one after what became of the others; with `alone` they know of none."""
         self.harness = Harness(schedule)
         self.workflow = workflow.wrapped(self.harness.wrap, alone=alone)
-        self.outcomes: dict[int, Outcome] = {}
+        self.outcomes: dict[int, TrialRun] = {}
         self.begun: set[int] = set()
         """Indices of the runs that were accepted."""
         self.lost: list[int] = []
@@ -158,9 +158,9 @@ class Trial:
                 self.outcomes[index] = self._outcome(index, run)
         return sorted(self.begun - kept.keys())
 
-    def _outcome(self, index: int, run: Run) -> Outcome:
+    def _outcome(self, index: int, run: Run) -> TrialRun:
         status = run.status or RunStatus.FAILED
-        return Outcome(
+        return TrialRun(
             index=index,
             run=run.id,
             status=status,

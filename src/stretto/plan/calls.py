@@ -17,7 +17,7 @@ from stretto.plan.made_again import MadeAgain
 from stretto.plan.meaning.meanings import Meanings
 from stretto.plan.model import NO_RETRY, CallOp, Fallback, Retry
 from stretto.plan.names import Names
-from stretto.plan.protection import Declarations
+from stretto.plan.protection import DeclaredProtections
 from stretto.plan.valuetype import ValueType, from_schema, mismatch
 from stretto.spec.contract_model import SlaSpec
 from stretto.spec.model import RetrySpec, StepSpec
@@ -43,7 +43,7 @@ class Calls:
         """`sla` is what the contract promises, by step."""
         self.components: dict[str, Component] = {}
         """By the name that the record uses."""
-        self.protections = Declarations(reader.report)
+        self.protections = DeclaredProtections(reader.report)
         self.sla = sla
         self.meanings = Meanings(reader=reader) if meanings is None else meanings
         self._reader = reader

@@ -14,7 +14,7 @@ from stretto.types.protection import StreakRule
 _KEYS: Final = ("quota", "breaker", "bulkhead")
 
 
-class Declarations:
+class DeclaredProtections:
     """Collects what the steps of one workflow, and of those inside it, declare of their components."""
 
     def __init__(self, report: Report) -> None:
