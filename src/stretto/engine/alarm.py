@@ -45,8 +45,14 @@ class Watch:
         self.armed_at = deadline
         self._handle = self._loop.call_at(deadline, self._ring)
 
+    def end(self) -> None:
+        """Drop the timer, unless a call that was left behind has a deadline yet: it would hold its place for ever."""
+        if not self.waiting:
+            self.close()
+
     def close(self) -> None:
         """Drop the timer."""
+        self.armed_at = math.inf
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None

@@ -33,7 +33,7 @@ async def finish(state: RunState, answer_by: float | None) -> None:
     if state.tokens_in or state.tokens_out or state.cost:
         run.usage = Usage(input_tokens=state.tokens_in, output_tokens=state.tokens_out, cost=state.cost)
     try:
-        if state.sessions.any_open:  # released even when the run is cancelled again meanwhile
+        if state.sessions.end():  # released even when the run is cancelled again meanwhile
             run.warnings = await state.sessions.close(None if answer_by is None else max(0.0, answer_by - state.now()))
     finally:
         await state.journal.seal(run)  # queued before it first waits, so a cancellation here loses nothing

@@ -192,7 +192,7 @@ class Engine:
             run.error = _stopped_over(run) or run.error
             raise
         finally:
-            state.watch.close()
+            state.watch.end()
             await finish(state, None if plan.business is None else lane.budget.final_deadline)
         return run
 

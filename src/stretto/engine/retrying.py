@@ -41,6 +41,8 @@ async def wait_for_next(
     state.run.retries += 1
     if delay_s > 0:
         await asyncio.sleep(delay_s)
+    if state.run.status is not None:  # the run ended meanwhile, and a component had left this call behind
+        raise error
     called.begin_anew()
     return number + 1, delay_s
 

@@ -21,20 +21,24 @@ _CLOSING: Final[set[asyncio.Task[tuple[str, ...]]]] = set()
 class Sessions:
     """One run's sessions, by component name."""
 
-    __slots__ = ("_info", "_opening", "_sessions")
+    __slots__ = ("_info", "_is_ended", "_opening", "_sessions")
 
     def __init__(self, info: RunInfo) -> None:
         self._info = info
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
+        self._is_ended = False
 
-    @property
-    def any_open(self) -> bool:
-        """Whether there is anything to close."""
+    def end(self) -> bool:
+        """Keep none open that is opened from now on; whether there is anything to close."""
+        self._is_ended = True
         return bool(self._sessions)
 
     async def get(self, component: Component) -> Session:
-        """The run's session of the component; parallel branches share one."""
+        """The run's session of the component; parallel branches share one.
+
+        Raises UsageError in a run that has ended, as for a call that a component left behind: nobody would close it.
+        """
         name = component.card.name
         session = self._sessions.get(name)
         if session is not None:
@@ -45,6 +49,12 @@ class Sessions:
                 if not isinstance(component, OpensPerRun):
                     raise UsageError(f"component '{name}' has scope 'run' but no open_run; implement OpensPerRun")
                 session = self._sessions[name] = await component.open_run(self._info)
+                if self._is_ended:
+                    await self._close()
+                    raise UsageError(
+                        f"run {self._info.id} has ended, and a call of '{name}' was left behind in it; await every "
+                        "call before the component answers"
+                    )
         return session
 
     async def close(self, within_s: float | None = None) -> tuple[str, ...]:

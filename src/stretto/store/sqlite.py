@@ -1,5 +1,6 @@
 """The store: one SQLite file, written by one thread of each process that uses it, read by any."""
 
+import asyncio
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ from stretto.store.settle import annotate, settle_effect
 from stretto.store.stats import StoreStats, count
 from stretto.store.writer import Writer
 from stretto.types.arguments import as_path, check_flag, check_text, check_whole, wrong
-from stretto.types.enums import Durability
+from stretto.types.enums import Durability, Reason, RunStatus
 from stretto.types.errors import UsageError
 from stretto.types.ids import RunId
 from stretto.types.json import JsonObject
@@ -74,13 +75,22 @@ class Store:
     # writing runs
 
     async def open(self, run: Run, durability: Durability) -> RunJournal:
-        """Begin a run's record; under ``step`` its acceptance is committed on return."""
+        """Begin a run's record; under ``step`` its acceptance is committed on return.
+
+        Cancelled meanwhile, it seals the run as cancelled: its acceptance is on its way, and nobody is going to execute
+        it.
+        """
         if type(durability) is not Durability:
             raise wrong("the durability of a run", durability, "a Durability, such as Durability.STEP")
         if durability is Durability.STEP:
             journal = StepJournal(self, self._writer, run, epoch=1)
             self._executing.begin(run.id, journal)
-            await journal.accept(run)
+            try:
+                await journal.accept(run)
+            except asyncio.CancelledError:
+                run.status, run.reason = RunStatus.CANCELLED, Reason.CANCELLED
+                await journal.seal(run)
+                raise
             self._opened = True
             return journal
         if not self._opened:

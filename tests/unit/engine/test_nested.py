@@ -9,12 +9,13 @@ import pytest
 
 from stretto.engine.engine import Engine
 from stretto.engine.request import RunRequest
-from stretto.plan.model import Block, Fallback, Retry
+from stretto.plan.model import Block, Fallback, ProtectionRules, Retry
 from stretto.record.model import Run, decoded
 from stretto.testing import VirtualLoop, run_virtual
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.messages import Request
+from stretto.types.protection import BulkheadRule
 from tests.unit.engine.books import LOST, TWICE, WRITE, Answer, Book, execute, resume, settled, stepping
 from tests.unit.engine.plans import Ledger, Probe, S, call, failing, linear, plan, read, returning, run, sleeping
 
@@ -337,11 +338,46 @@ class TestACallLeftBehind:
         result, _ = self.of(sleeping("inner", 1.0))
         assert [record.path for record in result.steps] == ["outer/bad#1", "outer"]
 
-    def test_is_not_sent_again_where_it_writes(self) -> None:
-        refused = failing("inner", ComponentError("later", Code.RESOURCE_EXHAUSTED, retryable=True), {}, effects=WRITE)
-        result, _ = self.of(refused, effect=Effect.WRITE, retry=Retry(max_attempts=2, base_s=1.0))
-        assert result.status is RunStatus.FAILED
-        assert len(refused.requests) == 1
+    def test_is_not_made_again(self) -> None:
+        inner = failing("inner", LOST, {})
+        self.of(inner, retry=Retry(max_attempts=2, base_s=1.0))
+        assert len(inner.requests) == 1
+
+    def test_keeps_its_deadline(self) -> None:
+        """What it hung in would hold a place for ever."""
+        cancelled: list[float] = []
+
+        async def hangs(_request: Request) -> object:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                cancelled.append(asyncio.get_running_loop().time())
+                raise
+            raise AssertionError
+
+        self.of(Probe("inner", hangs), timeout_s=2.0)
+        assert cancelled == [2.0]
+
+    def test_is_not_sent_where_it_writes_and_has_waited_for_a_place(self) -> None:
+        pays = sleeping("pays", 1.0, effects=WRITE)
+
+        async def outer(request: Request) -> object:
+            caller = request.call.caller
+            assert caller is not None
+            await asyncio.gather(*(caller.call("pays", {}) for _ in range(2)), caller.call("bad", {}))
+            raise AssertionError
+
+        async def main() -> Run:
+            nested = {"pays": call(pays, S + 1, effect=Effect.WRITE), "bad": call(failing("bad", LOST), S + 2)}
+            body = linear(call(Probe("outer", outer), S, calls_others=True))
+            one = ProtectionRules(bulkhead=BulkheadRule(limit=1))
+            what = plan(body, nested=nested, components={"pays": pays}, protections={"pays": one})
+            result = await Engine(Ledger()).run(what, RunRequest(input={}))
+            await asyncio.sleep(10)
+            return result
+
+        assert run_virtual(main()).status is RunStatus.PARKED
+        assert [request.call.path for request in pays.requests] == ["outer/pays#1"]
 
 
 def test_a_run_that_went_on_from_a_call_that_was_stopped_ended_without_an_error() -> None:

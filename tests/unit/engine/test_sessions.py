@@ -12,7 +12,7 @@ from stretto.types.enums import Reason, RunStatus, Scope
 from stretto.types.errors import Code, ComponentError
 from stretto.types.messages import Request, Response
 from tests.unit.engine.books import Book, saying, stepping
-from tests.unit.engine.plans import Probe, S, call, failing, graph, linear, returning, run
+from tests.unit.engine.plans import Ledger, Probe, S, call, failing, graph, linear, plan, returning, run
 
 
 class Telling:
@@ -159,3 +159,25 @@ class TestClosing:
 
         run_virtual(main())
         assert [sealed.status for sealed in book.runs] == [RunStatus.CANCELLED]
+
+
+def test_a_session_that_opens_for_a_call_that_was_left_behind_is_closed() -> None:
+    """As a place in a pool it would be gone for good."""
+    log: list[str] = []
+
+    async def outer(request: Request) -> object:
+        caller = request.call.caller
+        assert caller is not None
+        await asyncio.gather(caller.call("bad", {}), caller.call("desk", {}))
+        raise AssertionError
+
+    async def main() -> None:
+        bad = call(failing("bad", ComponentError("no", Code.NOT_FOUND)), S + 1)
+        nested = {"bad": bad, "desk": call(PerRun("desk", log), S + 2, per_run=True)}
+        body = linear(call(Probe("outer", outer), S, calls_others=True))
+        made = await Engine(Ledger()).run(plan(body, nested=nested), RunRequest(input={}))
+        assert (made.status, log) == (RunStatus.FAILED, [])
+        await asyncio.sleep(5)
+
+    run_virtual(main())
+    assert log == ["open desk", "close desk"]

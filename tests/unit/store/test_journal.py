@@ -289,3 +289,15 @@ async def test_the_log_is_copied_into_the_file_before_it_grows_large(store: Stor
     for _ in range(500):
         await record(store, a_run(output=raw("x" * 100_000)), Durability.RUN)
     assert path.with_name(f"{path.name}-wal").stat().st_size < 40_000_000
+
+
+async def test_a_run_that_is_cancelled_while_it_is_accepted_is_sealed_so(store: Store, other: Store) -> None:
+    """Else it would wait for ever to be resumed, though nobody wants it any more."""
+    run = an_open_run()
+    opening = asyncio.create_task(store.open(run, Durability.STEP))
+    await asyncio.sleep(0)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert other.get(run.id).status is RunStatus.CANCELLED
+    assert other.pending() == []
