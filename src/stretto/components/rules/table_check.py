@@ -12,6 +12,7 @@ from stretto.components.rules.coverage import MAX_STATES, Coverage, Region, cove
 from stretto.components.rules.model import HitPolicy, ModelNode, Row, Table
 from stretto.components.rules.unanalysed import unanalysed
 from stretto.components.rules.values import words_of
+from stretto.components.rules.words import untold_words
 from stretto.spec.nodes import quote
 from stretto.spec.report import Report
 from stretto.spec.source import Span
@@ -67,6 +68,7 @@ class _Check:
         self._table = table
         self._report = report
         self._is_guarded = is_guarded
+        self._seen = seen
         self._axes = axes_of(table, seen)
         self._outcome = outcome_of(table)
         self._notes: list[RuleNote] = []
@@ -192,6 +194,8 @@ class _Check:
         found = [*unanalysed(self._table, self._axes, self._outcome)]
         for span, why in found:
             self._notes.append(RuleNote(span or self._node.span, f"{self._what} is not fully analysed: {why}"))
+        told = untold_words(self._table, self._seen)
+        self._notes += [RuleNote(span, f"{self._what} {words}") for span, words in told]
         return not found
 
     def _where(self, region: Region) -> str:
