@@ -150,6 +150,60 @@ def test_testing_needs_texts_and_an_aligner_of_the_domain(cli: Cli, orders: Path
     assert (told.code, "not a whole safetensors file" in told.err) == (1, True)
 
 
+def test_what_nothing_understood_is_listed_newest_first_each_once(cli: Cli, orders: Path) -> None:
+    for words in ("a mouse", "a cat", "a mouse", "a dog", "a cat"):
+        assert cli("run", "--input", json.dumps({"words": words})).code == 0
+    listed = cli("semantics", "label", "--json").document["unclear"]
+    assert [each["text"] for each in listed] == ["a cat", "a dog", "a mouse"]
+    assert listed[0]["run_id"] == cli("runs", "show", "last", "--json").document["run"]["id"]
+
+
+def test_what_a_person_types_at_the_prompt_is_told_in_words_of_the_prompt(
+    cli: Cli, ran: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    answers = iter(["9", "2"])
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
+    told = cli("semantics", "label").err
+    assert "'9' is no answer: 0 none of them, 1 track, 2 cancel, 3 refund; a number, or the value" in told
+    assert "leave the value empty" not in told
+    (note,) = cli("runs", "show", ran[1], "--json").document["annotations"]
+    assert note["value"]["value"] == "cancel"
+
+
+def test_where_a_value_is_called_none_zero_still_means_none_of_them(
+    cli: Cli, orders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (orders / "workflow.yaml").read_text()
+    (orders / "workflow.yaml").write_text(text.replace("values: [track,", "values: [none, track,"))
+    assert cli("run", "--input", '{"words": "no idea"}').code == 0
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    for answer, value in (("0", ""), ("none", "none")):
+        monkeypatch.setattr("typer.prompt", lambda *_, answer=answer, **__: answer)
+        assert cli("run", "--input", json.dumps({"words": f"no idea {answer}"})).code == 0
+        assert cli("semantics", "label", "--limit", "1").code == 0
+        (note,) = cli("runs", "show", "last", "--json").document["annotations"]
+        assert note["value"]["value"] == value
+    assert (
+        "For a text that means none of them: --value ''"
+        in cli("semantics", "label", "--text", "x", "--value", "nun").err
+    )
+
+
+def test_what_no_aligner_was_asked_has_no_confidence(cli: Cli, orders: Path) -> None:
+    for words in ("a mouse", "a cat"):
+        assert cli("run", "--input", json.dumps({"words": words})).code == 0
+    (domain,) = cli("semantics", "report", "--json").document["domains"]
+    assert (domain["by"], domain["drift"]) == ({"abstained": 2}, None)
+    told = cli("semantics", "report").out
+    assert "confidence" not in told
+    assert "1 time  a mouse" in told
+
+
+def test_confidence_is_told_of_what_came_to_the_aligner(cli: Cli, ran: list[str]) -> None:
+    assert "of the 2 that came to the aligner: confidence" in cli("semantics", "report").out
+
+
 def test_what_another_domain_does_not_translate_is_told_as_a_gap_of_the_contract(cli: Cli, orders: Path) -> None:
     text = (orders / "workflow.yaml").read_text()
     (orders / "workflow.yaml").write_text(
@@ -164,7 +218,7 @@ def test_what_another_domain_does_not_translate_is_told_as_a_gap_of_the_contract
     assert cli("semantics", "label", *flags, "--json").document["unclear"] == []
     told = cli("semantics", "label", *flags, "--run", "last", "--value", "FIND")
     assert (told.code, "say what it means there under `from` of 'api'" in told.err) == (2, True)
-    assert "1 times track, a value that this domain does not translate" in cli("semantics", "report").out
+    assert "1 time  track, a value that this domain does not translate" in cli("semantics", "report").out
 
 
 def test_a_label_against_a_rule_is_told_to_change_nothing(cli: Cli, orders: Path) -> None:

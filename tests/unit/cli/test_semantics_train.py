@@ -128,11 +128,76 @@ def test_a_file_that_cannot_be_read_is_told_with_its_line(
         (["label", "--at", "planner.intent"], 2, "give --run RUN too"),
         (["label", "--run", "last", "--value", "track", "--to", "x.jsonl"], 2, "--to says where --text goes"),
         (["label", "--text", "x", "--value", "trakc"], 2, "did you mean 'track'"),
+        (["label", "--text", "x", "--value", "trakc"], 2, "For a text that means none of them: --value none"),
+        (["train"], 1, "stretto semantics label workflow.yaml --domain intent"),
     ],
 )
 def test_what_is_wrong_is_told(cli: Cli, orders: Path, flags: list[str], code: int, told: str) -> None:
     found = cli("semantics", *flags)
     assert (found.code, told in found.err) == (code, True), found.err
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (["a parcel,track"], "the only text given means 'track'"),
+        (["a parcel,track", "a box,track"], "all 2 texts mean 'track'"),
+        (["a mouse,", "a cat,"], "all 2 texts mean none of its values"),
+        (["?,track"], "no text is given"),
+    ],
+)
+def test_too_few_labels_are_told_with_what_is_there_and_a_command_that_works(
+    cli: Cli, orders: Path, rows: list[str], told: str
+) -> None:
+    (orders / "few.csv").write_text("\n".join(["text,value", *rows]))
+    found = cli("semantics", "train", "--samples", "few.csv")
+    assert found.code == 1
+    assert f"too few labels to train an aligner of the domain 'intent': {told}; expected texts of two" in found.err
+    assert "Label more: stretto semantics label workflow.yaml --domain intent" in found.err
+
+
+def test_labels_of_one_text_that_differ_are_told(cli: Cli, orders: Path) -> None:
+    more = ["refund me please,", "refund me please,track", "refund me please,track", "cancel it now,cancel"]
+    with (orders / "said.csv").open("a") as file:
+        file.write("\n" + "\n".join(more))
+    told = cli("semantics", "train", "--samples", "said.csv")
+    said = "which the last counts: 'refund me please' (refund, then none of them, then track)"
+    assert (told.code, said in told.err) == (0, True), told.err
+    assert told.err.count("labelled in different ways") == 1
+
+
+def test_many_labels_that_differ_are_told_in_part(cli: Cli, orders: Path) -> None:
+    with (orders / "said.csv").open("a") as file:
+        file.write("".join(f"\nparcel {n},track\nparcel {n},cancel" for n in range(7)))
+    told = cli("semantics", "train", "--samples", "said.csv")
+    assert told.err.count("labelled in different ways") == 5
+    assert "and 2 texts more" in told.err
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("track", "on the 1 text learnt from, too few to hold any out"),
+        ("none", "too few to hold any out: none of these means a value of the domain"),
+    ],
+)
+def test_a_further_training_says_of_how_many_texts_its_figures_are(
+    cli: Cli, orders: Path, value: str, told: str
+) -> None:
+    assert cli("semantics", "train", "--samples", "said.csv").code == 0
+    assert cli("semantics", "label", "--text", "it got lost", "--value", value).code == 0
+    found = cli("semantics", "train", "--from", "intent-1.aligner", "--samples", "intent.labels.jsonl")
+    assert told in found.out.replace("\n", " ")
+
+
+def test_an_aligner_somewhere_else_is_named_by_the_way_there(cli: Cli, orders: Path) -> None:
+    there = orders.parent / "elsewhere.aligner"
+    told = cli("semantics", "train", "--samples", "said.csv", "--out", str(there))
+    assert "give the domain 'intent' aligner: ../elsewhere.aligner" in told.err
+    text = (orders / "workflow.yaml").read_text()
+    named = text.replace("at: [planner.intent]", "at: [planner.intent]\n      aligner: ../elsewhere.aligner")
+    (orders / "workflow.yaml").write_text(named)
+    assert cli("check").code == 0
 
 
 def test_a_workflow_without_domains_is_refused(cli: Cli, orders: Path) -> None:

@@ -1,5 +1,6 @@
 """The domain that a verb is about, as the workflow's contract declares it."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +35,11 @@ def named_domain(contract: ContractSpec, name: str | None) -> DomainSpec:
     what = "name one with --domain" if name is None else f"there is no domain '{name}'"
     hint = f"did you mean '{guess}'?" if guess else f"there are: {', '.join(domains)}"
     raise UsageError(f"{contract.source.name}: {what}; {hint}")
+
+
+def label_command(file: Path, domain: str) -> str:
+    """The command that says what texts of a domain mean."""
+    return f"stretto semantics label {shlex.quote(str(file))} --domain {shlex.quote(domain)}"
 
 
 def folder_of(contract: ContractSpec) -> Path:

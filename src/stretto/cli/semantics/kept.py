@@ -28,7 +28,7 @@ def _labels(store: Store, workflow: str) -> Iterator[Annotation]:
 
 
 def recorded(store: Store, domain: str | None, filters: Filters) -> Iterator[Alignment]:
-    """The alignments of recorded runs, the newest run first; of every domain where none is named."""
+    """The alignments of recorded runs, the oldest run first; of every domain where none is named."""
     for run in store.runs(**filters):
         yield from (each for each in alignments_of(run) if domain is None or each.domain == domain)
 
@@ -42,8 +42,9 @@ def unclear(store: Store, workflow: str, domain: str, below: float) -> list[Alig
             continue
         unsure = each.by is AlignedBy.ABSTAINED or (each.by is AlignedBy.LEARNED and each.confidence < below)
         if unsure and each.text not in done:
-            found.setdefault(each.text, each)
-    return list(found.values())
+            found.pop(each.text, None)
+            found[each.text] = each
+    return list(reversed(found.values()))
 
 
 def find_alignment(store: Store, run_id: str, domain: str, at: str | None) -> Alignment:
@@ -66,7 +67,7 @@ def find_alignment(store: Store, run_id: str, domain: str, at: str | None) -> Al
     if not found:
         raise UsageError(
             f"run {run_id} aligned nothing to the domain '{domain}'{where}; its texts were values already, or it has "
-            "no such place. `stretto semantics label` without --run lists what there is"
+            f"no such place. `stretto semantics label --domain {domain}` without --run lists what there is"
         )
     places = ", ".join(f"{text!r:.40} at {place}" for place, text in taught)
     raise UsageError(f"run {run_id} aligned {len(taught)} texts to the domain '{domain}'{where}: {places}; name --at")

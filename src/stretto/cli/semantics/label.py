@@ -16,7 +16,7 @@ from stretto.cli.help import VerbCommand
 from stretto.cli.opened import opened
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
 from stretto.cli.rows import labelled as labelled_rows, one_piece
-from stretto.cli.semantics.domain import DomainName, folder_of, named_domain, read_contract, values_of
+from stretto.cli.semantics.domain import DomainName, folder_of, label_command, named_domain, read_contract, values_of
 from stretto.cli.semantics.kept import find_alignment, unclear
 from stretto.cli.semantics.labels_file import append_label
 from stretto.cli.terminal import note, notes, print_json, results, show
@@ -26,6 +26,7 @@ from stretto.learn.semantics.alignments import LABEL, Alignment, Label
 from stretto.learn.semantics.samples import Sample, check_values
 from stretto.record.model import Annotation
 from stretto.runtime.finding import find_run
+from stretto.spec.suggest import nearest
 from stretto.spec.workflow import load_workflow
 from stretto.store.sqlite import Store
 from stretto.types.errors import UsageError
@@ -139,8 +140,10 @@ class _Labels:
             raise UsageError("a blank text is refused before any aligner is asked; there is nothing to label")
         if value is None:
             raise UsageError(f"say what {text!r:.60} means: --value VALUE, one of {', '.join(self.values)}, or none")
-        sample = Sample(text=text, value="" if value == _NONE and _NONE not in self.values else value)
-        check_values([sample], self.values, self.domain)
+        none = "''" if _NONE in self.values else _NONE
+        sample = Sample(text=text, value="" if value == _NONE == none else value)
+        says_none = f"For a text that means none of them: --value {none}"
+        check_values([sample], self.values, self.domain, none_is=says_none)
         return sample
 
     def keep(self, kept: Store, found: Alignment, sample: Sample) -> None:
@@ -155,8 +158,7 @@ class _Labels:
 
     def ask(self, kept: Store, listed: Sequence[Alignment]) -> None:
         """Ask about each; an empty answer leaves it, ``q`` leaves all that follow."""
-        choices = ", ".join(f"{number} {value}" for number, value in enumerate(self.values, 1))
-        notes().print(f"0 none of them, {choices}; Enter to leave one, q to stop", soft_wrap=True)
+        notes().print(f"{self._choices()}; Enter to leave one, q to stop", soft_wrap=True)
         for found in listed:
             note(_line(found))
             sample = self._answered(found.text)
@@ -170,10 +172,12 @@ class _Labels:
         while (answer := typer.prompt("means", default="", show_default=False, err=True).strip()) != "q":
             if not answer:
                 return Sample(text="", value="")
-            try:
-                return self.meant(text, self._chosen(answer))
-            except UsageError as error:
-                note(str(error))
+            value = self._chosen(answer)
+            if value is not None:
+                return Sample(text=text, value=value)
+            guess = nearest(answer, self.values)
+            hint = f"did you mean '{guess}'? " if guess else ""
+            note(f"'{escaped(answer)}' is no answer: {hint}{self._choices()}; a number, or the value")
         return None
 
     def typed(self) -> str:
@@ -181,10 +185,16 @@ class _Labels:
         parent = "" if self.parent is None else f" --from {shlex.quote(str(self.parent))}"
         return f"stretto semantics train {shlex.quote(str(self.file))} --domain {shlex.quote(self.domain)}{parent}"
 
-    def _chosen(self, answer: str) -> str:
+    def _choices(self) -> str:
+        return ", ".join(f"{number} {value}" for number, value in enumerate(("none of them", *self.values)))
+
+    def _chosen(self, answer: str) -> str | None:
+        """The value that an answer says, by its number or itself, empty for none of them; None where it says none."""
+        if answer in self.values:
+            return answer
         if answer.isdecimal() and int(answer) <= len(self.values):
-            return _NONE if int(answer) == 0 else self.values[int(answer) - 1]
-        return answer
+            return ("", *self.values)[int(answer)]
+        return "" if answer == _NONE else None
 
 
 def _note_declared(found: Alignment, sample: Sample, labels: _Labels) -> None:
@@ -214,7 +224,7 @@ def _list(listed: Sequence[Alignment], labels: _Labels) -> None:
         (one_piece(each.run_id), (Text(escaped(each.at)), Text(escaped(each.text)), _guess(each))) for each in listed
     ]
     show(labelled_rows(rows, results().width))
-    typed = f"stretto semantics label {shlex.quote(str(labels.file))} --domain {shlex.quote(labels.domain)}"
+    typed = label_command(labels.file, labels.domain)
     notes().print(
         f"{count_text(len(listed), 'text')}; say what one means: {typed} --run RUN --value VALUE", soft_wrap=True
     )

@@ -1,6 +1,7 @@
 """`stretto semantics report`: what recorded runs aligned, by what, and what they could not."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 import typer
@@ -12,7 +13,6 @@ from stretto.cli.opened import opened
 from stretto.cli.options import AsJson, StorePath
 from stretto.cli.rows import labelled as labelled_rows
 from stretto.cli.runs.filters import Purpose, Since, Split, Status, Task, Tenant, Workflow, read_filters
-from stretto.cli.semantics.domain import DomainName
 from stretto.cli.semantics.kept import recorded
 from stretto.cli.terminal import print_json, results, show
 from stretto.cli.words import count_text, escaped
@@ -23,7 +23,9 @@ app = typer.Typer(add_completion=False)
 
 @app.command(cls=VerbCommand)
 def report(
-    domain: DomainName = None,
+    domain: Annotated[
+        str | None, typer.Option("--domain", metavar="NAME", help="Only this domain. [default: all]")
+    ] = None,
     workflow: Workflow = None,
     status: Status = None,
     task: Task = None,
@@ -63,11 +65,13 @@ def _show(domains: Sequence[DomainSummary]) -> None:
         if each.drift is not None:
             drift = each.drift
             show(
-                f"  confidence {drift.before:.3f} in the older half, {drift.after:.3f} in the newer; "
-                f"abstained {drift.abstained_before:.1%}, then {drift.abstained_after:.1%}"
+                f"  of the {drift.texts:,} that came to the aligner: confidence {drift.before:.3f} in the older half, "
+                f"{drift.after:.3f} in the newer; abstained {drift.abstained_before:.1%}, then "
+                f"{drift.abstained_after:.1%}"
             )
         if each.abstained:
             show("  abstained from:")
         for text in each.abstained:
             why = ", a value that this domain does not translate" if text.untranslated else ""
-            show(f"  {text.count:>6,} times {escaped(text.text)}{why}")
+            times = "time " if text.count == 1 else "times"
+            show(f"  {text.count:>6,} {times} {escaped(text.text)}{why}")

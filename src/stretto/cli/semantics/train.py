@@ -14,13 +14,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
-from stretto.cli.semantics.domain import DomainName, folder_of, named_domain, read_contract, values_of
+from stretto.cli.semantics.domain import DomainName, folder_of, label_command, named_domain, read_contract, values_of
 from stretto.cli.semantics.kept import kept_corrections
 from stretto.cli.semantics.labelled import SamplesFiles, read_labelled
 from stretto.cli.terminal import note, notes, print_json, results, show
-from stretto.cli.words import count_text
+from stretto.cli.words import count_text, escaped
 from stretto.components.aligner.meta import AlignerMeta, Measured
-from stretto.learn.semantics.samples import Sample
+from stretto.learn.semantics.samples import Sample, contradicted
 from stretto.spec.workflow import load_workflow
 from stretto.types.errors import LearningError, UsageError
 from stretto.types.ids import SHORT_DIGEST_HEX
@@ -35,6 +35,10 @@ CORRECTIONS: Final = "corrections"
 
 HELD_OUT_EVERY: Final = 5
 """Of further samples, so that what they change can be told on texts that were not learnt from."""
+
+
+_SHOWN_CONTRADICTED: Final = 5
+"""Texts with different labels: more of them are a mistake in how the file was made, which a few show."""
 
 
 class Trained(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,9 +101,9 @@ def train(
     if not everything:
         raise LearningError(
             f"there is nothing to learn of the domain '{name}': give labelled texts with --samples, or correct runs: "
-            f"stretto semantics label {shlex.quote(str(file))}"
+            f"{label_command(file, name)}"
         )
-    training = _Training(name, values, source, max_error)
+    training = _Training(name, values, source, max_error, label_command(file, name))
     if parent is None:
         model = training.first(everything)
         before, after, judged_on = None, model.meta.measured, "texts held out in turn"
@@ -108,6 +112,7 @@ def train(
     path = _free(out, folder_of(contract), name, model.meta.lineage.version)
     model.save(path)
     trained = Trained(before=before, after=after, judged_on=judged_on, path=path, meta=model.meta, digest=model.digest)
+    _note_repeated(everything)
     _tell(trained, file, folder_of(contract), as_json=as_json)
     return Exit.OK
 
@@ -115,11 +120,14 @@ def train(
 class _Training:
     """One training, its progress shown on stderr."""
 
-    def __init__(self, domain: str, values: Sequence[str], source: Sequence[str], max_error: float) -> None:
+    def __init__(
+        self, domain: str, values: Sequence[str], source: Sequence[str], max_error: float, label_more: str
+    ) -> None:
         self._domain = domain
         self._values = values
         self._source = source
         self._max_error = max_error
+        self._label_more = label_more
         self._now = datetime.now(UTC).isoformat(timespec="seconds")
 
     def first(self, samples: Sequence[Sample]) -> "AlignerModel":
@@ -133,6 +141,7 @@ class _Training:
                 trained_at=self._now,
                 source=self._source,
                 most_wrong=self._max_error,
+                label_more=self._label_more,
                 on_pass=on_pass,
             )
 
@@ -153,15 +162,17 @@ class _Training:
                 if held_out
                 else (samples, new)
             )
-        what = (
-            f"{count_text(len(judged), 'text')} held out"
-            if held_out
-            else "the texts learnt from, too few to hold any out"
-        )
         after = measure(judge, judged)
         if held_out:
             new = new.with_meta(msgspec.structs.replace(new.meta, measured=after))
-        return new, measure(old, judged), after, what
+        return new, measure(old, judged), after, _judged_on(judged, is_held_out=bool(held_out))
+
+
+def _judged_on(judged: Sequence[Sample], *, is_held_out: bool) -> str:
+    """Which texts the figures are of; none of a value leave nothing to be right about."""
+    texts = count_text(len(judged), "text")
+    of = f"{texts} held out" if is_held_out else f"the {texts} learnt from, too few to hold any out"
+    return of if any(sample.value for sample in judged) else f"{of}: none of these means a value of the domain"
 
 
 class _Bar:
@@ -190,6 +201,17 @@ def _free(out: Path | None, folder: Path, domain: str, version: int) -> Path:
     while (path := folder / f"{domain}-{version}.aligner").exists():
         version += 1
     return path
+
+
+def _note_repeated(samples: Sequence[Sample]) -> None:
+    """Say what became of labels of the same text: only what was said last of it counts."""
+    different = contradicted(samples)
+    for text, values in list(different.items())[:_SHOWN_CONTRADICTED]:
+        said = ", then ".join(escaped(value) or "none of them" for value in values)
+        note(f"labelled in different ways, of which the last counts: {escaped(text)!r:.60} ({said})")
+    more = len(different) - _SHOWN_CONTRADICTED
+    if more > 0:
+        note(f"and {count_text(more, 'text')} more")
 
 
 def _tell(trained: Trained, file: Path, folder: Path, *, as_json: bool) -> None:

@@ -45,7 +45,7 @@ class DomainSummary(msgspec.Struct, frozen=True, kw_only=True):
     by: dict[str, int]
     """Stage → texts that it answered, in the order in which stages are asked."""
     drift: Drift | None
-    """None with fewer than two texts."""
+    """None with fewer than two texts, and where no learned aligner was asked: nothing was more than declared."""
     abstained: tuple[Abstained, ...]
     """The most frequent ones."""
 
@@ -72,7 +72,7 @@ def _summary(domain: str, found: Sequence[Alignment]) -> DomainSummary:
 
 
 def _drift(asked: Sequence[Alignment]) -> Drift | None:
-    if len(asked) < 2:
+    if len(asked) < 2 or not any(each.by is AlignedBy.LEARNED or each.guess for each in asked):
         return None
     ordered = sorted(asked, key=lambda each: (each.at_ns, each.run_id, each.path, each.text))
     older, newer = ordered[: len(ordered) // 2], ordered[len(ordered) // 2 :]

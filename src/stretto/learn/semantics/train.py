@@ -22,7 +22,7 @@ from stretto.learn.semantics.fit import (
     vocabulary_of,
 )
 from stretto.learn.semantics.folds import FOLDS, held_out
-from stretto.learn.semantics.samples import Sample, check_enough, check_values, settled, telling
+from stretto.learn.semantics.samples import LABEL_MORE, Sample, check_enough, check_values, settled, telling
 from stretto.learn.semantics.threshold import MOST_WRONG, Bools, calibrate, choose_threshold
 from stretto.types.errors import LearningError
 
@@ -43,18 +43,20 @@ def train_first(
     trained_at: str,
     source: Sequence[str] = (),
     most_wrong: float = MOST_WRONG,
+    label_more: str = LABEL_MORE,
     on_pass: Callable[[], None] = _silent,
 ) -> AlignerModel:
     """A first aligner of a domain, calibrated and given its threshold on folds of the samples.
 
-    Raises UsageError for a label that is no value of the domain, LearningError when there is nothing to tell apart.
+    Raises UsageError for a label that is no value of the domain, LearningError when there is nothing to tell apart,
+    which `label_more`, a command, mends.
     """
     ordered, grams = tuple(sorted(values)), Grams()
     samples = settled(samples)
     check_values(samples, values, domain)
     labels = Labels.of_texts(_columns(samples, ordered))
     samples = telling(samples, grams)
-    check_enough(samples, values, domain)
+    check_enough(samples, values, domain, label_more=label_more)
     counts = [counted(grams, sample.text) for sample in samples]
     labels_B = _labels(samples, ordered)
     best_B, evidence_BE = held_out(grams, counts, labels_B, len(ordered) + 1, on_pass)
