@@ -15,7 +15,7 @@ from stretto.engine.failure import Whose, whose
 from stretto.engine.protection import Entry, Protection
 from stretto.engine.report import written_tokens
 from stretto.types.enums import Effect
-from stretto.types.errors import BreakerOpenError, Code, ComponentError, ContractError
+from stretto.types.errors import BreakerOpenError, Code, ComponentError, ContractError, InDoubtError
 from stretto.types.json import JsonObject
 from stretto.types.messages import Call, Request, Response, Usage
 
@@ -132,10 +132,23 @@ async def _attempt_on_lease(called: Called, request: Request) -> tuple[bytes, Js
 
 
 async def _write(called: Called, request: Request) -> tuple[bytes, JsonObject]:
-    """An attempt at a write: what an earlier one left in doubt is settled first, then intent, call, receipt."""
+    """An attempt at a write, alone at its path: what an earlier one left in doubt is settled first."""
+    writing, path = called.state.writing, called.path
     settled = await _settled(called, request)
+    while settled is None and path in writing:  # it began while this one settled
+        settled = await _settled(called, request)
     if settled is not None:
         return settled
+    writing[path] = over = asyncio.get_running_loop().create_future()
+    try:
+        return await _send(called, request)
+    finally:
+        del writing[path]
+        over.set_result(None)
+
+
+async def _send(called: Called, request: Request) -> tuple[bytes, JsonObject]:
+    """Intent, call, receipt."""
     state, op, path = called.state, called.op, called.path
     earlier = state.receipts.get(path)
     is_sent_again = earlier is not None and earlier.in_doubt  # which is safe, and settles nothing if it is refused
@@ -153,16 +166,36 @@ async def _write(called: Called, request: Request) -> tuple[bytes, JsonObject]:
 
 
 async def _settled(called: Called, request: Request) -> tuple[bytes, JsonObject] | None:
-    """What an earlier sending of this write, of which nobody knew, answered; None when it may be sent now."""
+    """What an earlier sending of this write answered, under way still or in doubt; None when it may be sent now."""
+    under_way = called.state.writing.get(called.path)
+    if under_way is not None:
+        await _end_of(under_way, called, request.call.deadline)
     earlier = called.state.receipts.get(called.path)
-    if earlier is None or not earlier.in_doubt:
+    if earlier is None or earlier.refused:
         return None
+    if not earlier.in_doubt:
+        return held(called, effects.standing_receipt(earlier, called.path, called.encoded))
     happened = await effects.settle_earlier(called.state, called.op, earlier, called.encoded, request.call, called.lane)
     if happened is None:
         return None
     answer = await _receive(called, happened, confirmed=True)
     effects.standing_receipt(earlier, called.path, called.encoded)
     return answer
+
+
+async def _end_of(under_way: asyncio.Future[None], called: Called, deadline: float | None) -> None:
+    """Wait for a write that an earlier attempt of the component around it left behind; asked whether it happened, it
+    would say no, and be made twice. Raises InDoubtError when it has not ended by the deadline."""
+    alarm = called.lane.alarm
+    alarm.deadline = deadline
+    try:
+        await driven(asyncio.wait([under_way]), alarm)
+    except asyncio.CancelledError as error:
+        if whose(error, alarm) is not Whose.DEADLINE:
+            raise
+        raise InDoubtError(f"the write '{called.path}' was sent by an earlier attempt and is under way still") from None
+    finally:
+        alarm.disarm()
 
 
 async def _receive(called: Called, response: Response, *, confirmed: bool = False) -> tuple[bytes, JsonObject]:

@@ -1,5 +1,6 @@
 """What one run holds while it executes."""
 
+import asyncio
 import random
 from collections.abc import Callable, Mapping
 
@@ -92,6 +93,8 @@ class RunState(msgspec.Struct, kw_only=True):
     rewards: list[Reward] = msgspec.field(default_factory=list)
     receipts: dict[StepPath, EffectRecord] = msgspec.field(default_factory=dict)
     """Writes of this run so far, so that a repeated path is never written twice."""
+    writing: dict[StepPath, asyncio.Future[None]] = msgspec.field(default_factory=dict)
+    """Writes under way; each is done when its own is over, however that ends."""
     stood_in: set[str] = msgspec.field(default_factory=set)
     """Components for whose writes a replay used the record: what they are asked live afterwards is simulated."""
     tokens_in: int = 0

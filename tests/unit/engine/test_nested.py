@@ -14,7 +14,7 @@ from stretto.record.model import Run, decoded
 from stretto.testing import VirtualLoop, run_virtual
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.errors import Code, ComponentError, UsageError
-from stretto.types.messages import Request
+from stretto.types.messages import Request, Response
 from stretto.types.protection import BulkheadRule
 from tests.unit.engine.books import LOST, TWICE, WRITE, Answer, Book, execute, resume, settled, stepping
 from tests.unit.engine.plans import Ledger, Probe, S, call, failing, linear, plan, read, returning, run, sleeping
@@ -378,6 +378,51 @@ class TestACallLeftBehind:
 
         assert run_virtual(main()).status is RunStatus.PARKED
         assert [request.call.path for request in pays.requests] == ["outer/pays#1"]
+
+
+class TestAWriteThatAnEarlierAttemptLeftBehind:
+    """Asked meanwhile, its component says rightly that it did not happen."""
+
+    @staticmethod
+    def paying(took_s: float, **outer_op: Any) -> tuple[Run, list[str]]:
+        made: list[str] = []
+
+        class Pays(Probe):
+            async def confirm(self, _request: Request) -> Response | None:
+                return Response(output={}) if made else None
+
+        async def pays(request: Request) -> object:
+            await asyncio.sleep(took_s)
+            made.append(request.call.path)
+            return {"paid": True}
+
+        async def outer(request: Request) -> object:
+            caller = request.call.caller
+            assert caller is not None
+            try:
+                paid, _ = await asyncio.gather(caller.call("pays", {}), caller.call("bad", {}))
+            except ComponentError:
+                raise LOST from None
+            return paid
+
+        async def main() -> Run:
+            pay = call(Pays("pays", pays, effects=WRITE, confirms=True), S + 1, effect=Effect.WRITE)
+            nested = {"pays": pay, "bad": call(failing("bad", LOST, {}), S + 2)}
+            body = linear(call(Probe("outer", outer), S, calls_others=True, retry=TWICE, **outer_op))
+            result = await Engine(Ledger()).run(plan(body, nested=nested), RunRequest(input={}))
+            await asyncio.sleep(10)
+            return result
+
+        return run_virtual(main()), made
+
+    def test_is_waited_for_and_not_made_twice(self) -> None:
+        result, made = self.paying(1.0)
+        assert (result.status, made) == (RunStatus.OK, ["outer/pays#1"])
+        assert result.steps[-1].output_value == {"paid": True}
+
+    def test_parks_the_run_when_it_has_not_ended_in_time(self) -> None:
+        result, made = self.paying(5.0, timeout_s=2.0)
+        assert (result.status, result.reason, made) == (RunStatus.PARKED, Reason.IN_DOUBT, [])
 
 
 def test_a_run_that_went_on_from_a_call_that_was_stopped_ended_without_an_error() -> None:
