@@ -125,6 +125,7 @@ class _Compiler:
         nested = self._nested()
         if contract is not None:
             self._meanings.check_held(contract)
+            self._meanings.note_unsure()
         self._take_aligners()
         self._take_components_inside()
         for workflow, plan in self._finder.plans.items():
@@ -182,6 +183,7 @@ class _Compiler:
             mappings = tuple(
                 FieldMapping(step.name, Located(f"steps.{step.name.value}", step.name.span)) for step in spec.steps
             )
+        self._meanings.check_output([mapping.field.value for mapping in mappings])
         at_end = spec.steps[-1].name.span
         whose = f"the output of workflow '{spec.name}'"
         mapped = compile_mapping(self._reader, mappings, names, schema, at_end, whose, after_steps=True, meant=meant)

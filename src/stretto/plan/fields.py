@@ -58,6 +58,8 @@ class Reader:
         self.report = report
         self.notes: list[Note] = []
         self.guards = Guards()
+        self.texts: list[str] = []
+        """Every expression that was compiled, as it is written."""
 
     def expression(self, text: Located[str], names: Names, *, expect: ValueType | None = None) -> Read | None:
         """Compile an expression; None after reporting what is wrong with it."""
@@ -72,6 +74,7 @@ class Reader:
                     )
                 )
             return None
+        self.texts.append(text.value)
         self._note_doubts(text, compiled)
         path = text.value.strip() if compiled.is_path else ""
         return Read(

@@ -10,8 +10,10 @@ from stretto.plan.finding import Finder
 from stretto.plan.meaning.compare import Comparison, Target, check_output
 from stretto.plan.meaning.crossing import Crossing, Held, Side, exact_of
 from stretto.plan.meaning.domain import Domain, compile_domain
+from stretto.plan.meaning.ends import take_input, take_output
 from stretto.plan.meaning.marks import domains_in, held, leaf_of, renamed, with_null
 from stretto.plan.meaning.places import Place, Places, Sides
+from stretto.plan.meaning.unsure import note_unsure
 from stretto.plan.model import Frame, Plan
 from stretto.plan.valuetype import DYN, Kind, Missing, ValueType, at, may_be_null
 from stretto.spec.contract_model import ContractSpec, DomainSpec
@@ -48,7 +50,9 @@ class Meanings:
         return _held_at(kind, places)
 
     def of_input(self, kind: ValueType) -> ValueType:
-        """The type of the workflow's input."""
+        """The type of the workflow's input; places that it has not are reported."""
+        if self.places is not None:
+            take_input(self.places, kind, self.reader.report)
         places = self.places.own.given if self.places is not None else ()
         if places and kind.kind is Kind.DYN:
             kind = ValueType(kind=Kind.OBJECT, rest=DYN)
@@ -170,6 +174,16 @@ class Meanings:
                     f"'{stand_in.value}' takes no null for '{'.'.join(place.path)}', and is asked with null where a "
                     f"text means no value of the domain '{place.domain.name}': the step then fails",
                 )
+
+    def check_output(self, fields: Sequence[str]) -> None:
+        """Report places of the workflow's output that are none of the fields it is mapped from."""
+        if self.places is not None:
+            take_output(self.places, fields, self.reader.report)
+
+    def note_unsure(self) -> None:
+        """Say which places nothing speaks of, once every expression was read."""
+        if self.places is not None:
+            note_unsure(self.places.unsure, self.places.steps(), self.reader)
 
     def check_held(self, contract: ContractSpec) -> None:
         """Report domains of which nothing is ever held: a check that finds nothing to check fails."""

@@ -7,6 +7,7 @@ from stretto.plan.codes import PlanCode
 from stretto.plan.finding import Finder
 from stretto.plan.meaning.domain import Domain
 from stretto.plan.meaning.marks import TEXTS, is_declared, leaf_of
+from stretto.plan.meaning.unsure import Unsure
 from stretto.plan.valuetype import NULL, ValueType, from_schema, render
 from stretto.spec.model import StepSpec
 from stretto.spec.report import Report
@@ -42,6 +43,8 @@ class Places:
         self.own = Sides()
         self.inside: dict[str, Sides] = {}
         """Of components, in the calls of them that other components make."""
+        self.unsure: list[Unsure] = []
+        """Those that no schema names."""
         self._of: dict[Located[str], Sides] = {}
         self._steps: dict[str, list[StepSpec]] = {}
         for step in _every(steps):
@@ -52,6 +55,10 @@ class Places:
     def of(self, step: StepSpec) -> Sides:
         """The places of a step; none for most."""
         return self._of.get(step.name) or Sides()
+
+    def steps(self) -> list[StepSpec]:
+        """Every step, those inside others too."""
+        return [step for steps in self._steps.values() for step in steps]
 
     def is_step(self, name: str) -> bool:
         """Whether a step has the name."""
@@ -88,7 +95,8 @@ class Places:
         mapped = {mapping.field.value for mapping in step.input_mapping or ()}
         sides = self._of.setdefault(step.name, Sides())
         whose = f"step '{step.name.value}'"
-        self._take(place, sides, types, whose, mapped, [each.name.value for each in _inside(step)])
+        inner = [each.name.value for each in _inside(step)]
+        self._take(place, sides, types, whose, mapped, inner, f"steps.{step.name.value}")
 
     def _find_inside(self, place: Place, name: str, *, is_meant: bool = False) -> bool:
         """Find a place in the calls of a component that others make; where a step has that name, only if it has it."""
@@ -109,8 +117,10 @@ class Places:
         whose: str,
         mapped: Set[str] = frozenset(),
         inner: Sequence[str] = (),
+        head: str = "",
     ) -> None:
-        """Put a place on the sides where it is; `inner` are the steps inside a step that makes no call itself."""
+        """Put a place on the sides where it is; `inner` are the steps inside a step that makes no call itself, `head`
+        is where paths read what it gives."""
         given, gives = types
         side, place = _side_of(place, given, gives)
         given, gives = (NULL if side == OUTPUT else given), (NULL if side == INPUT else gives)
@@ -118,6 +128,8 @@ class Places:
         if not is_given and not is_given_by:  # schemas that leave room: what is mapped is meant, else what is answered
             is_given = place.path[0] in mapped and leaf_of(given, place.path) is not None
             is_given_by = not is_given and leaf_of(gives, place.path) is not None
+            if is_given_by:
+                self.unsure.append(unsure(whose, place, head, given, gives))
         if not is_given and not is_given_by:
             self._refuse_field(whose, place, given, gives, inner)
         if is_given and self._takes_text(whose, place, given):
@@ -215,6 +227,12 @@ class Places:
                 suggestion="the same values in both, or `synonyms` for those that differ",
             )
         )
+
+
+def unsure(whose: str, place: Place, head: str, *types: ValueType) -> Unsure:
+    """A place that types of its side leave room for; `head` is where paths read what stands there."""
+    declared = frozenset(name for kind in types for name in kind.fields)
+    return Unsure(at=place.at, name=place.path[-1], domain=place.domain, whose=whose, head=head, declared=declared)
 
 
 def _side_of(place: Place, given: ValueType, gives: ValueType) -> tuple[str, Place]:

@@ -57,6 +57,66 @@ def test_a_place_is_held_on_the_side_where_the_field_is() -> None:
     assert crossing.exact["track"] == "STATUS"
 
 
+ANY: Schema = {"type": "object"}
+LAMPS = [
+    component("hear", takes=fields(said="string"), gives=ANY),
+    component("switch", takes=fields(zone="string"), gives=ANY),
+]
+LIGHTS = """
+steps:
+  - {name: hear, component: hear, input_mapping: {said: input.said}}
+  - {name: switch, component: switch, input_mapping: {zone: steps.hear.room}}
+output: {done: steps.switch.done}
+"""
+
+
+def doubts(places: str, steps: str = LIGHTS) -> list[str]:
+    """What is noted of places of a domain, beside one that is surely there."""
+    spec = parse_workflow(f"stretto: 1\nname: w\n{steps}", name="w.yaml")
+    text = f"semantics: {{zone: {{values: [Z1], at: [{places}]}}}}"
+    spec = msgspec.structs.replace(spec, contract=parse_contract(text, name="c.yaml"))
+    plan = compile_workflow(spec, Shelf(LAMPS), Report(), lambda _: None)
+    return [note.text for note in plan.notes if "nothing says" in note.text]
+
+
+@pytest.mark.parametrize(
+    ("place", "whose", "near"),
+    [
+        ("switch.zon", "step 'switch' has a field 'zon'", "switch.zone"),
+        ("switch.output.zon", "step 'switch' has a field 'zon'", ""),
+        ("hear.rooms", "step 'hear' has a field 'rooms'", "hear.room"),
+        ("hear.colour", "step 'hear' has a field 'colour'", ""),
+        ("input.sad", "the workflow's input has a field 'sad'", "input.said"),
+    ],
+)
+def test_a_place_that_no_schema_has_and_nothing_else_names_is_told(place: str, whose: str, near: str) -> None:
+    (text,) = doubts(f"switch.zone, {place}")
+    assert f"nothing says that {whose}, where the domain 'zone' holds, and nothing else names one" in text
+    assert text.endswith(f"did you mean `{near}`?" if near else "names one")
+
+
+@pytest.mark.parametrize(
+    ("place", "steps"),
+    [
+        ("hear.room", LIGHTS),
+        ("input.said", LIGHTS),
+        ("hear.tone", LIGHTS.replace("zone: steps.hear.room", "zone: 'has(steps.hear.tone) ? steps.hear.room : \"\"'")),
+        ("hear.tone", LIGHTS.replace("input.said}}", "input.said}, output_mapping: {tone: heard}}")),
+        ("hear.tone", LIGHTS.replace("input.said}}", "input.said}, resilience: {fallback: {output: {tone: Z1}}}}")),
+        ("hear.tone", LIGHTS.replace("{done: steps.switch.done}", "{done: steps.hear}")),
+    ],
+)
+def test_a_place_that_something_names_or_that_may_be_read_is_not(place: str, steps: str) -> None:
+    assert doubts(f"switch.zone, {place}", steps) == []
+
+
+def test_places_at_the_ends_of_the_workflow_that_are_not_there_are_refused() -> None:
+    with pytest.raises(SpecError, match=r"and the workflow's output has no 'don'"):
+        doubts("switch.zone, output.don")
+    with pytest.raises(SpecError, match=r"and the workflow's input has no 'sad'"):
+        compiled(f"input: {{said: string}}\nsemantics: {{{INTENT}, tone: {{values: [a], at: [input.sad]}}}}")
+
+
 def test_a_proven_request_is_proven_by_what_has_crossed() -> None:
     strict: Schema = {
         "type": "object",
