@@ -30,7 +30,7 @@ from stretto.engine.standby import Standby
 from stretto.engine.state import Lane, RunState, StepFailed
 from stretto.engine.streak import LEASE_S
 from stretto.plan.model import INPUT, RESOURCES, RUN, BusinessFallback, Frame, Plan
-from stretto.record.model import ErrorInfo, Run
+from stretto.record.model import NULL, ErrorInfo, Run
 from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.budget import Budget, BudgetSpec, Pool
 from stretto.types.enums import Reason, RunStatus
@@ -209,4 +209,4 @@ def _fail_of_both(state: RunState, failure: Failure, second: str) -> None:
     """The run failed, and its fallback after it: the record tells both."""
     message = f"{failure.error.message}; and the workflow's fallback, which was to answer, failed too: {second}"
     state.run.error = msgspec.structs.replace(failure.error, message=recordable(message, MESSAGE_CHARS))
-    state.run.status, state.run.reason = failure.status, failure.reason
+    state.run.status, state.run.reason, state.run.output = failure.status, failure.reason, NULL

@@ -87,6 +87,7 @@ def _read_output(state: RunState, frame: Frame) -> None:
             raise ContractError(f"the output of workflow '{plan.name}' breaks its contract:", violations)
     except (ExpressionError, ContractError) as error:
         run.status, run.reason, run.error = RunStatus.FAILED, Reason.CONTRACT, error_info(error, "output")
+        run.output = NULL  # it was refused: nobody may take it for an answer; the error tells what it held
         return
     run.status = RunStatus.OK
     if state.is_downgraded:
