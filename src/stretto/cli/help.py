@@ -1,6 +1,7 @@
 """Help as we want it read: usage, what it does, arguments, options, commands; no boxes, no types."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
@@ -23,6 +24,7 @@ class VerbCommand(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # click calls it with both
         """Print the help; the formatter stays empty."""
         arguments = [_argument(each) for each in self.params if each.param_type_name == "argument"]
+        arguments += [_spelling(each) for each in self.params if each.param_type_name == "option" and each.required]
         sections = [
             ("Arguments", _parameters(self.params, "argument")),
             ("Options", _parameters(self.get_params(ctx), "option")),
@@ -69,7 +71,18 @@ def _table(rows: Iterable[_Row]) -> Table:
 
 
 def _parameters(params: Iterable[Any], kind: str) -> list[_Row]:
-    return [(_spelling(each), each.help or "") for each in params if each.param_type_name == kind]
+    return [(_spelling(each), _told(each)) for each in params if each.param_type_name == kind]
+
+
+def _told(parameter: Any) -> str:
+    """What a parameter is for, and its default, or that it has none, where its own words do not tell."""
+    text: str = parameter.help or ""
+    if parameter.param_type_name == "argument" or parameter.is_flag or "[default: " in text:
+        return text
+    if parameter.required:
+        return f"{text} [required]"
+    default = parameter.default
+    return f"{text} [default: {default}]" if isinstance(default, str | int | float | Path) and default != "" else text
 
 
 def _spelling(parameter: Any) -> str:

@@ -14,6 +14,7 @@ from stretto.engine.run_root import run_root
 from stretto.engine.state import downgrade
 from stretto.plan.expectations import judge
 from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Block, BusinessFallback, Frame, Getter, Plan
+from stretto.record.canonical import snapshot
 from stretto.record.model import NULL, EffectRecord, Run, StepRecord, decoded
 from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.budget import BudgetSpec
@@ -24,6 +25,9 @@ from stretto.types.json import Json, JsonObject
 
 LIMIT: Final = timedelta(seconds=10)
 """What it may take where the workflow has no deadline, and so no reserve."""
+
+ANSWER_CHARS: Final = 500
+"""Of an answer that is not as expected, kept with the exercise: enough to see what is wrong with it."""
 
 NOT_FAILED: Final[Mapping[str, Json]] = {
     "step": "",
@@ -47,6 +51,13 @@ class Exercised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ms: float
     error: str = ""
     """What went wrong, in words."""
+    answer: str = ""
+    """JSON of an answer of which an expectation does not hold, in part when it is long; empty else."""
+
+    @property
+    def missed(self) -> str:
+        """The expectations that do not hold."""
+        return ", ".join(name for name, holds in self.expectations.items() if not holds)
 
     @property
     def held(self) -> bool:
@@ -58,8 +69,10 @@ class Exercised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """What is wrong, in words; empty when nothing is."""
         if not (self.answered and self.contract):
             return self.error
-        missed = [name for name, holds in self.expectations.items() if not holds]
-        return f"not as expected: {', '.join(missed)}" if missed else ""
+        if not self.missed:
+            return ""
+        told = f", of the answer {self.answer}" if self.answer else ""  # which older exercises did not keep
+        return f"not as expected: {self.missed}{told}"
 
 
 async def exercise(plan: Plan, business: BusinessFallback, run: Run) -> Exercised:
@@ -81,7 +94,8 @@ async def exercise(plan: Plan, business: BusinessFallback, run: Run) -> Exercise
     except (ContractError, NotJsonError) as error:
         return msgspec.structs.replace(_unanswered(str(error), made.duration_ms), answered=True)
     held = judge(business.expectations, run.input_value, output)
-    return Exercised(answered=True, contract=True, expectations=held, ms=made.duration_ms)
+    told = "" if all(held.values()) else recordable(snapshot(output).decode(), ANSWER_CHARS)
+    return Exercised(answered=True, contract=True, expectations=held, ms=made.duration_ms, answer=told)
 
 
 def _unanswered(error: str, ms: float) -> Exercised:

@@ -31,6 +31,8 @@ from unicodedata import east_asian_width
 
 import msgspec
 
+from stretto.types.extras import install_command
+
 
 class Code(StrEnum):
     """google.rpc.Code by name: the vocabulary of failures at a component's boundary (google/rpc/code.proto)."""
@@ -163,7 +165,7 @@ class MissingExtraError(UsageError):
     code = "usage.missing_extra"
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs a package that is not installed; run: pip install 'stretto[{extra}]'")
+        super().__init__(f"{what} needs a package that is not installed; run: {install_command(extra)}")
         self.extra = extra
 
 

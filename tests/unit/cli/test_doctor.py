@@ -14,6 +14,7 @@ import stretto
 from stretto.cli.doctor import installation
 from stretto.cli.doctor.installation import NEWEST_PYTHON, OLDEST_PYTHON, examine_installation
 from stretto.store.sqlite import Store
+from stretto.types.extras import install_command
 from tests.unit.cli.conftest import Cli
 
 Ran = Callable[..., str]
@@ -155,7 +156,7 @@ def test_the_extras_that_something_needs_are_told_with_the_command_that_installs
     found = {finding.name: finding for finding in examine_installation()}
     assert {name.removeprefix("extra ") for name in found if name.startswith("extra ")} == needed_extras()
     assert needed_extras() <= set(PYPROJECT["project"]["optional-dependencies"])
-    assert found["extra mcp"].remedy == "pip install 'stretto[mcp]'"
+    assert found["extra mcp"].remedy == install_command("mcp")
     assert "mcp" in found["extra examples"].text
 
 

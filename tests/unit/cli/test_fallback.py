@@ -65,7 +65,19 @@ def test_serve_names_the_extra_that_it_needs(rules: Path, cli: Cli, monkeypatch:
     monkeypatch.setattr("stretto.cli.fallback.serve.find_spec", lambda _: None)
     told = cli("fallback", "serve", "rules.json")
     assert told.code == 2
-    assert "stretto[serve]" in told.err
+    assert "[serve]'" in told.err
+
+
+@pytest.mark.parametrize(
+    ("verb", "told"),
+    [
+        ("serve", ["--host HOST Where to listen. [default: 127.0.0.1]", "[default: 8321]", "[default: 262144]"]),
+        ("test", ["FILE --expectations FILE [options]", "What answers must satisfy: a YAML list. [required]"]),
+    ],
+)
+def test_help_tells_what_must_be_given_and_what_holds_when_it_is_not(cli: Cli, verb: str, told: list[str]) -> None:
+    shown = " ".join(cli("fallback", verb, "--help").out.split())
+    assert [part for part in told if part not in shown] == []
 
 
 EXPECTATIONS = """

@@ -92,10 +92,12 @@ def test_one_that_went_wrong_is_an_alert_in_both_places(bank: Cli) -> None:
     run(bank, 13)
     told = bank("fallback", "status", "bank.yaml")
     assert told.code == 1
-    assert "1 went wrong: not as expected: small" in told.out
+    assert '1 went wrong: not as expected: small, of the answer {"n":100}' in " ".join(told.out.split())
     doctor = bank("doctor")
     assert doctor.code == 1
     assert "not as expected: small" in doctor.out
+    assert "FILE" not in doctor.out
+    assert "on the file of workflow 'bank'" in " ".join(doctor.out.split())
 
 
 def test_a_stale_one_is_an_alert_in_both_places(bank: Cli) -> None:
@@ -123,6 +125,14 @@ def test_recorded_runs_exercise_it_by_hand(bank: Cli) -> None:
     assert bank("fallback", "status", "bank.yaml").code == 0
 
 
+def test_what_goes_wrong_in_one_way_is_told_once(bank: Cli) -> None:
+    for n in (13, 13, 14):
+        run(bank, n)
+    assert bank("fallback", "exercise", "bank.yaml").code == 1
+    told = " ".join(bank("fallback", "status", "bank.yaml").out.split())
+    assert '2 went wrong: not as expected: small, of the answer {"n":100} (2 times)' in told
+
+
 def test_what_does_not_hold_is_told_with_the_run(bank: Cli) -> None:
     for n in (13, 14):
         run(bank, n)
@@ -131,6 +141,7 @@ def test_what_does_not_hold_is_told_with_the_run(bank: Cli) -> None:
     assert "not as expected: small" in told.out
     assert "1 of 2 answers went wrong" in told.out
     document = bank("fallback", "exercise", "bank.yaml", "--json").document
+    assert {each["held"]: each.get("answer") for each in document["runs"]} == {True: None, False: '{"n":100}'}
     assert document["expectations"] == {
         "small": {"applied": 2, "held": 1},
         "after_thirteen": {"applied": 1, "held": 1},

@@ -9,6 +9,7 @@ from typing import Final
 
 from stretto import __version__
 from stretto.cli.doctor.findings import Finding, State
+from stretto.types.extras import install_command
 
 OLDEST_PYTHON: Final = (3, 11)
 NEWEST_PYTHON: Final = (3, 13)
@@ -35,7 +36,7 @@ def examine_installation() -> Iterator[Finding]:
                 name=f"extra {extra}",
                 state=State.NOTE,
                 text=f"not installed: {', '.join(missing)}",
-                remedy=f"pip install 'stretto[{extra}]'",
+                remedy=install_command(extra),
             )
         else:
             found = ", ".join(f"{package} {version(package)}" for package in packages)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from stretto.cli.exits import Exit
@@ -119,12 +120,12 @@ def _report(business: BusinessFallback, runs: Sequence[Run], asked: Sequence[Exe
         ),
     ]
     told = [(run, each) for run, each in zip(runs, asked, strict=True) if not each.held]
-    lines = [Text(f"  {run.id}: {each.broken}", "red") for run, each in told[:_TOLD]]
-    more = [Text(f"  and {len(told) - _TOLD:,} more", "red")] if len(told) > _TOLD else []
+    lines = [Text(f"{run.id}: {each.broken}", "red") for run, each in told[:_TOLD]]
+    more = [Text(f"and {len(told) - _TOLD:,} more", "red")] if len(told) > _TOLD else []
     verdict = (
         Text(wrong, "bold red") if wrong else Text(f"{count_text(len(asked), 'answer')}, all as expected", "bold green")
     )
-    return Group(labelled(rows, results().width), *lines, *more, verdict)
+    return Group(labelled(rows, results().width), *(Padding(line, (0, 0, 0, 2)) for line in (*lines, *more)), verdict)
 
 
 def _share(held: int, of: int) -> Text:

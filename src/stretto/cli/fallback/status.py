@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from stretto.cli.plan_lines import fallback_of
 from stretto.cli.rows import labelled
 from stretto.cli.terminal import print_json, results, show
 from stretto.cli.words import count_text, time_text
+from stretto.engine.exercise import Exercised
 from stretto.plan.model import BusinessFallback, Plan
 from stretto.runtime.exercising import NS, Exercise, last_exercises
 from stretto.runtime.load import store_path
@@ -28,7 +30,7 @@ from stretto.types.enums import RunStatus
 app = typer.Typer(add_completion=False)
 
 _TOLD: Final = 3
-"""Failures that are told in full."""
+"""Ways to go wrong that are told in full."""
 
 
 @app.command(cls=VerbCommand)
@@ -109,8 +111,16 @@ def _last(exercise: Exercise | None) -> Text:
     text = Text(f"{time_text(exercise.began_at_ns)}, {count_text(len(exercise.results), 'run')}: ")
     if not exercise.failures:
         return text.append("all as expected", "green")
-    told = "; ".join(each.broken for each in exercise.failures[:_TOLD])
-    return text.append(f"{len(exercise.failures)} went wrong: {told}", "red")
+    return text.append(f"{len(exercise.failures)} went wrong: {'; '.join(_ways(exercise.failures))}", "red")
+
+
+def _ways(failures: Sequence[Exercised]) -> Iterator[str]:
+    """Each way in which they went wrong, the commonest first, with how often it did; of answers one stands for all."""
+    ways: dict[str, list[Exercised]] = {}
+    for each in failures:
+        ways.setdefault(each.missed or each.error, []).append(each)
+    for alike in sorted(ways.values(), key=len, reverse=True)[:_TOLD]:
+        yield alike[0].broken + (f" ({len(alike):,} times)" if len(alike) > 1 else "")
 
 
 def _next(business: BusinessFallback, exercise: Exercise | None) -> Text:

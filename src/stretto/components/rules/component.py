@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -87,6 +88,8 @@ class RuleComponent:
 
     async def open(self) -> None:
         """Nothing is sent; connections to served rules are made with the first call."""
+        if self._settings.url:  # else the first call would spend on it most of what the served rules have to answer
+            await asyncio.to_thread(import_module, "stretto.components.rules.served")
 
     async def close(self) -> None:
         """Drop the connections; the next call connects again."""

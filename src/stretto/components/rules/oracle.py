@@ -42,7 +42,7 @@ def first_line(error: Exception) -> str:
     """What the engine says went wrong, without the stack that it appends."""
     source = said_by_engine(error).get("source")
     if isinstance(source, str):
-        return source
+        return source.removeprefix(": ")  # of a schema's complaint about the whole: its place, which is empty
     return " ".join(_told(error).split()) if source is None else orjson.dumps(source).decode()
 
 

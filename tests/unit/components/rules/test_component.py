@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -45,6 +47,24 @@ async def test_an_input_that_the_rules_refuse_is_the_callers_fault_and_the_node_
     with pytest.raises(ComponentError, match=r"at the node 'in': .*medium") as raised:
         await RuleComponent("rules", file=file)(make_request(risk="medium"))
     assert raised.value.rpc_code is Code.INVALID_ARGUMENT
+
+
+async def test_what_an_input_lacks_is_told_without_an_empty_place(file: Path, make_request: Ask) -> None:
+    with pytest.raises(ComponentError, match="at the node 'in': \"risk\" is a required property"):
+        await RuleComponent("rules", file=file)(make_request())
+
+
+def test_the_client_of_served_rules_is_there_before_the_first_call_and_only_where_it_is_asked(file: Path) -> None:
+    asked = f"""
+import asyncio, sys
+from stretto.components.rules import RuleComponent
+asyncio.run(RuleComponent("rules", file={str(file)!r}).open())
+print("aiohttp" in sys.modules)
+asyncio.run(RuleComponent("rules", file={str(file)!r}, url="http://127.0.0.1:9").open())
+print("aiohttp" in sys.modules)
+"""
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["False", "True"]
 
 
 async def test_an_expression_that_fails_names_its_node(tmp_path: Path, make_request: Ask) -> None:
@@ -140,7 +160,7 @@ def test_options_that_cannot_work_are_refused(file: Path, options: dict[str, Any
 
 def test_without_the_engine_the_extra_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stretto.components.rules.settings.find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"stretto\[rules\]"):
+    with pytest.raises(MissingExtraError, match=r"\[rules\]"):
         RuleComponent("rules", file=file)
 
 
