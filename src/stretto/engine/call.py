@@ -8,6 +8,7 @@ when it cannot end in time; the fallback may use the reserve, an ordinary attemp
 """
 
 import asyncio
+from collections.abc import Coroutine
 
 import orjson
 
@@ -20,6 +21,7 @@ from stretto.engine.failure import error_info, reason_of
 from stretto.engine.hedge import after_s, hedged
 from stretto.engine.meaning import cross_request
 from stretto.engine.nested import NestedCaller
+from stretto.engine.protection import Protection
 from stretto.engine.recording import keep, succeed
 from stretto.engine.retrying import hold_to_use, wait_for_next
 from stretto.engine.standing import standing
@@ -47,15 +49,34 @@ class StepCall(Called, eq=False):
 
     async def run(self) -> JsonObject:
         """Make the call; returns the output that the step stands for, raises StepFailed when there is none."""
-        if self.op.action_field:
+        state, op = self.state, self.op
+        if op.action_field:
             self.name_action()
         try:
             self._encode_request()
-            if self.state.history is not None or self.effect is Effect.WRITE:
+            if state.history is not None or self.effect is Effect.WRITE:
                 stands = standing(self)
                 if stands is not None:
                     return stands
-            return await self._make()
+            protection = state.protections.get(op.component_name) if state.protections else None
+            is_plain = protection is None and self.effect is not Effect.WRITE and not self.lane.budget.limited
+            if protection is not None:
+                protection.called(self.started)
+            number, began, waited_s = 1, self.started, 0.0
+            while True:  # until there is an answer, or no more may be tried
+                try:
+                    request = Request(self.own_copy(number), self._envelope(number, self._deadline(began)))
+                    if is_plain:  # as most are: `attempt` without its coroutine
+                        encoded, output = taken(self, await ask(state, op, self.lane, request))
+                    else:
+                        encoded, output = await self._tried(protection, request)
+                    if op.rejects is not None:
+                        hold_to_use(self, output)
+                except ComponentError as error:
+                    number, waited_s = await wait_for_next(self, number, began, error, waited_s)
+                    began = state.now()
+                else:
+                    return succeed(self, encoded, output, began)
         except StoreError:
             raise
         except StrettoError as error:
@@ -64,32 +85,17 @@ class StepCall(Called, eq=False):
             keep(self, StepStatus.FAILED, b"null", reason=Reason.CANCELLED)
             raise
 
-    async def _make(self) -> JsonObject:
-        """Try until there is an answer, or no more may be tried."""
-        state, op = self.state, self.op
-        protection = state.protections.get(op.component_name) if state.protections else None
-        is_plain = protection is None and self.effect is not Effect.WRITE and not self.lane.budget.limited
-        if protection is not None:
-            protection.called(self.started)
-        number, began, waited_s = 1, self.started, 0.0
-        while True:
-            try:
-                request = Request(self.own_copy(number), self._envelope(number, self._deadline(began)))
-                if is_plain:  # as most are: `attempt` without its coroutine
-                    encoded, output = taken(self, await ask(state, op, self.lane, request))
-                elif protection is None:
-                    encoded, output = await attempt(self, request)
-                elif op.hedge is not None and (after := after_s(self, protection, op.hedge)) is not None:
-                    encoded, output = await hedged(self, protection, request, wait_s=after, copies=op.hedge.copies)
-                else:
-                    encoded, output = await protected(self, protection, request)
-                if op.rejects is not None:
-                    hold_to_use(self, output)
-            except ComponentError as error:
-                number, waited_s = await wait_for_next(self, number, began, error, waited_s)
-                began = state.now()
-            else:
-                return succeed(self, encoded, output, began)
+    def _tried(
+        self, protection: Protection | None, request: Request
+    ) -> Coroutine[object, object, tuple[bytes, JsonObject]]:
+        """One attempt, or several side by side, with all that stands between the step and its component."""
+        if protection is None:
+            return attempt(self, request)
+        hedge = self.op.hedge
+        after = None if hedge is None else after_s(self, protection, hedge)
+        if hedge is None or after is None:
+            return protected(self, protection, request)
+        return hedged(self, protection, request, wait_s=after, copies=hedge.copies)
 
     # request
 
@@ -122,6 +128,8 @@ class StepCall(Called, eq=False):
     def _envelope(self, number: int, deadline: float | None) -> Call:
         state, op, lane = self.state, self.op, self.lane
         info = state.info_with_reference if op.sees_reference else state.info
+        if not op.calls_others and number == 1 and not self.before:
+            return Call(info, self.path, 1, self.action, self.effect, deadline, lane.budget)
         caller = None
         if op.calls_others:  # what it calls must have answered before itself must
             caller = NestedCaller(state, Lane(lane.alarm, lane.budget.by(deadline)), self.path, self._call_inside)
