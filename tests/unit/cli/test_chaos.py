@@ -146,8 +146,17 @@ def test_what_is_wrong_is_told_before_anything_is_run(arguments: list[str], told
 
 def test_progress_goes_on_to_the_mutants_when_the_runs_are_done() -> None:
     progress = _Progress(2)
+    (task,) = progress._bar.tasks
+    shown = []
     for _ in range(4):
         progress.advance()
+        shown.append((task.description, task.completed))
+    assert shown == [
+        ("runs under faults", 1),
+        ("runs under faults", 2),
+        ("runs with a wrong value", 3),
+        ("runs with a wrong value", 4),
+    ]
 
 
 def test_the_schema_of_a_plan_is_published(cli: Cli) -> None:
