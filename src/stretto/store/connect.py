@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from stretto.store.failure import LOCK_WAIT_S, PRIMARY, damaged, newer, not_a_store, store_error, unreachable
+from stretto.store.living import living, none_living
 from stretto.store.schema import APPLICATION_ID, VERSION, application_of, migrate, version_of
 
 _CACHED_STATEMENTS: Final = 256
@@ -68,7 +69,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         except sqlite3.Error as error:
             if error.sqlite_errorcode & PRIMARY not in _NO_LOG or _has_log(path):
                 raise
-            return _reading(_connect(f"{path.absolute().as_uri()}?immutable=1"), path)
+            return _reading(_connect(path, f"{path.absolute().as_uri()}?immutable=1"), path)
     except sqlite3.Error as error:
         raise store_error(error, path) from error
     except OSError as error:
@@ -102,8 +103,8 @@ def judge_header(path: Path) -> None:
         return
     if not path.is_file():
         raise not_a_store(path, "it is not a file")
-    with path.open("rb") as file:
-        header = file.read(_HEADER_BYTES)
+    with none_living(path) as may_open:
+        header = _header(path) if may_open else b""  # then it was judged before
     if not header:
         return
     if not header.startswith(_MAGIC[: len(header)]) or len(header) < _HEADER_BYTES:
@@ -114,13 +115,9 @@ def judge_header(path: Path) -> None:
         raise damaged(path, f"it has {size:,} bytes where its header says {expected:,}; it was truncated")
 
 
-def identity(path: Path) -> tuple[int, int]:
-    """Which file stands at a path, by device and number; zeros when there is none."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0, 0
-    return found.st_dev, found.st_ino
+def _header(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEADER_BYTES)
 
 
 def _has_log(path: Path) -> bool:
@@ -131,15 +128,15 @@ def _has_log(path: Path) -> bool:
         return False
 
 
-def _connect(path: Path | str) -> sqlite3.Connection:
-    """A connection in autocommit mode that any one thread at a time may use; a string is a URI."""
-    return sqlite3.connect(
+def _connect(path: Path, uri: str = "") -> sqlite3.Connection:
+    """A connection in autocommit mode that any one thread at a time may use."""
+    return living(
         path,
+        uri,
         timeout=LOCK_WAIT_S,
         isolation_level=None,
         check_same_thread=False,
         cached_statements=_CACHED_STATEMENTS,
-        uri=isinstance(path, str),
     )
 
 

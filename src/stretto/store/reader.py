@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stretto.store.connect import connect_reader, connect_writer, identity, is_there
+from stretto.store.connect import connect_reader, connect_writer, is_there
 from stretto.store.failure import store_error
+from stretto.store.living import identity
 from stretto.store.schema import VERSION, migrate, version_of
 from stretto.types.errors import StoreError
 

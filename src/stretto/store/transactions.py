@@ -7,8 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from stretto.store.connect import connect_writer, identity, patiently
+from stretto.store.connect import connect_writer, patiently
 from stretto.store.failure import store_error
+from stretto.store.living import identity
 from stretto.types.errors import StoreError
 
 _T = TypeVar("_T")

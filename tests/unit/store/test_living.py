@@ -1,0 +1,38 @@
+"""What one process may do to a file while another connection of it lives, and what another process then sees."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+from stretto.store.living import living, none_living
+from stretto.store.sqlite import Store
+from stretto.types.enums import Durability
+from tests.unit.record.generated import a_run
+from tests.unit.store.test_journal import record
+
+COMES_AND_GOES = "import sys; from stretto import Store; s = Store(sys.argv[1]); s.annotate(); s.input_key; s.close()"
+"""A process that opens a store for writing and closes it: the last one to close deletes the log."""
+
+
+def test_a_process_that_closes_the_store_leaves_the_log_to_those_that_have_it_open(path: Path) -> None:
+    with Store(path) as store:
+        run = a_run()
+        asyncio.run(record(store, run, Durability.RUN))
+        with Store(path) as second:  # and its header is judged
+            assert second.get(run.id).id == run.id
+            subprocess.run([sys.executable, "-c", COMES_AND_GOES, str(path)], check=True)
+            assert Path(f"{path}-wal").exists()
+
+
+def test_a_file_may_be_opened_again_when_the_last_connection_to_it_was_closed(path: Path) -> None:
+    def may_open() -> bool:
+        with none_living(path) as may:
+            return may
+
+    first, second = living(path), living(path)
+    assert not may_open()
+    first.close()
+    assert not may_open()
+    second.close()
+    assert may_open()
