@@ -27,7 +27,10 @@ def tell_run(run: Run, path: Path, typed: Typed, in_doubt: Sequence[str], *, as_
         print_json_bytes(bytes(run.output))
     if run.error is not None:
         note(failure_text(run.error))
-    line = status_text(run.status, run.reason).append(f" in {ms_text(run.duration_ms)}, kept in {path}; ")
+    line = status_text(run.status, run.reason)
+    if run.is_quarantined:
+        line.append(", quarantined", "yellow")
+    line.append(f" in {ms_text(run.duration_ms)}, kept in {path}; ")
     note(line.append("look at it: ").append(typed.command("runs", "show", run.id), "bold"))
     if run.status is RunStatus.PARKED:
         note(settling(run, in_doubt, typed))

@@ -182,6 +182,8 @@ def _facts(record: StepRecord) -> Iterator[Text]:
         yield Text.assemble(f"{choice.name} = ", (choice.chosen, "bold"), (chance, "dim"))
     if len(record.attempts) > 1:
         yield Text(f"{len(record.attempts)} attempts", "yellow")
+    if record.is_quarantined:
+        yield Text("quarantined", "yellow")
     if record.reused_from:
         yield Text("reused", "dim")
     if record.simulated:

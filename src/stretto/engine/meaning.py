@@ -7,6 +7,7 @@ raw text either; or passed on as it is, and told.
 """
 
 import logging
+import shlex
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
@@ -97,9 +98,11 @@ class Crossed:
         if (crossing.at, domain.name) not in _told:
             _told.add((crossing.at, domain.name))
             _log.warning(
-                "a value at `%s` means no value of the domain '%s' and passes as it is; the record of each run tells",
+                "a value at `%s` means no value of the domain '%s' and passes as it is; this is said once, and "
+                "`stretto semantics label --domain %s` lists all such values with their runs",
                 crossing.at,
                 domain.name,
+                shlex.quote(domain.name),
             )
         return value
 

@@ -263,6 +263,11 @@ class Run(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):
         return decoded(self.resources)
 
     @property
+    def is_quarantined(self) -> bool:
+        """A value at a step of it, or at its own ends, meant nothing in a domain of mode `quarantine`."""
+        return self.evidence.get("quarantined") is True or any(step.is_quarantined for step in self.steps)
+
+    @property
     def answered(self) -> bool:
         """Whether its caller got an answer: the workflow's, or that of the fallback in its place."""
         return self.succeeded or self.status is RunStatus.BUSINESS_FALLBACK

@@ -163,6 +163,20 @@ def runs_in_doubt(connection: sqlite3.Connection) -> list[tuple[str, str | None,
     ).fetchall()
 
 
+def quarantined(connection: sqlite3.Connection, run_ids: Sequence[str]) -> set[str]:
+    """Which of these runs hold a value that a domain of mode `quarantine` refused; few are read whole."""
+    marked = "(instr(doc, '\"quarantined\":true') OR instr(coalesce(spilled, ''), 'evidence'))"
+    query = (
+        "WITH asked(id) AS (SELECT value FROM json_each(?)) "  # noqa: S608  # a condition of our own
+        f"SELECT run_id FROM step_batches WHERE run_id IN asked AND {marked} "
+        f"UNION SELECT id FROM runs WHERE id IN asked AND {marked}"
+    )
+    found = [
+        load_run(connection, run_id) for (run_id,) in connection.execute(query, (json.dumps(list(run_ids)),)).fetchall()
+    ]
+    return {run.id for run in found if run is not None and run.is_quarantined}
+
+
 def load_annotations(connection: sqlite3.Connection, run_id: str, as_of_ns: int | None) -> list[Annotation]:
     """What is known of a run, in the order in which it became known."""
     query = "SELECT doc FROM annotations WHERE run_id = ? AND at_ns <= ? ORDER BY at_ns, id"

@@ -178,6 +178,12 @@ class Store:
             left = [run_id for run_id, status, owner, lease in runs if not is_executing(status, owner, lease)]
             return reading.load_in_doubt(connection, left)
 
+    def quarantined(self, run_ids: Sequence[str]) -> set[str]:
+        """Which of these runs hold a value that meant nothing in a domain of mode `quarantine`."""
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            return reading.quarantined(connection, run_ids)
+
     def pending(self, now_ns: int | None = None) -> Sequence[RunSummary]:
         """Accepted runs that were never sealed and whose process is gone or silent: they wait to be resumed."""
         if now_ns is not None:

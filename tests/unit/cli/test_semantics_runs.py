@@ -221,6 +221,34 @@ def test_what_another_domain_does_not_translate_is_told_as_a_gap_of_the_contract
     assert "1 time  track, a value that this domain does not translate" in cli("semantics", "report").out
 
 
+def test_a_quarantined_run_is_told_apart(cli: Cli, orders: Path) -> None:
+    text = (orders / "workflow.yaml").read_text()
+    quiet = text.replace("at: [planner.intent]", "at: [planner.intent]\n      mode: quarantine")
+    assert cli("run", "--input", '{"words": "a mouse"}').code == 0
+    (orders / "workflow.yaml").write_text(quiet)
+    told = cli("run", "--input", '{"words": "a mouse"}')
+    assert "degraded (contract), quarantined in" in told.err
+    listed = cli("runs", "list", "--json").document["runs"]
+    assert [run["quarantined"] for run in listed] == [True, False]
+    assert cli("runs", "list").out.count("degraded, quarantined") == 1
+    shown = cli("runs", "show", "last").out
+    assert "planner: a value meant nothing, so no training learns from this run" in shown
+    assert shown.count("quarantined") == 2
+    assert "quarantined" not in cli("runs", "show", listed[1]["id"]).out
+
+
+def test_a_run_whose_own_output_or_long_text_was_quarantined_is_told_too(cli: Cli, orders: Path) -> None:
+    text = (orders / "workflow.yaml").read_text()
+    (orders / "workflow.yaml").write_text(text.replace("[planner.intent]", "[output.intent]\n      mode: quarantine"))
+    assert cli("run", "--input", '{"words": "a mouse"}').code == 1
+    shown = cli("runs", "show", "last").out
+    assert "the run's own input or output: a value meant nothing" in " ".join(shown.split())
+    long = text.replace("at: [planner.intent]", "at: [planner.intent]\n      mode: quarantine")
+    (orders / "workflow.yaml").write_text(long)
+    assert cli("run", "--input", json.dumps({"words": "鼠" * 3000})).code == 0
+    assert [run["quarantined"] for run in cli("runs", "list", "--json").document["runs"]] == [True, True]
+
+
 def test_a_label_against_a_rule_is_told_to_change_nothing(cli: Cli, orders: Path) -> None:
     text = (orders / "workflow.yaml").read_text()
     rule = "at: [planner.intent]\n      rules: [{ match: money, value: refund }]"

@@ -2,6 +2,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from stretto.record.model import Annotation, Manifest, Run
@@ -9,6 +10,7 @@ from stretto.store.sqlite import Store
 from stretto.types.enums import Durability, RunStatus
 from stretto.types.errors import StoreError, UsageError
 from stretto.types.ids import StepPath
+from stretto.types.json import Json
 from tests.unit.record.generated import WORKFLOW, a_run, a_step, an_open_run
 from tests.unit.store.test_journal import record
 
@@ -126,6 +128,25 @@ async def test_a_run_that_is_not_here_cannot_be_annotated(store: Store) -> None:
     run = a_run()
     with pytest.raises(UsageError, match=f"run {run.id} is not in the store, so it cannot be annotated"):
         store.annotate(Annotation(run_id=run.id, name="reward", value=1.0, at_ns=1))
+
+
+async def test_quarantined_runs_are_found_by_their_marks_and_by_nothing_that_looks_like_one(store: Store) -> None:
+    mark: dict[str, Json] = {"quarantined": True}
+    long: dict[str, Json] = {"words": "x" * 9000}
+    said = msgspec.Raw(msgspec.json.encode({"quarantined": True}))
+    runs = [
+        a_run(),
+        a_run(steps=[a_step(), a_step(path=StepPath("marked"), evidence=mark)]),
+        a_run(steps=[a_step(evidence={**mark, **long})]),
+        a_run(steps=[a_step(evidence=long)]),
+        a_run(steps=[a_step(output=said)]),
+        a_run(evidence=mark),
+    ]
+    for run in runs:
+        await record(store, run, Durability.RUN)
+    asked = [run.id for run in runs]
+    assert store.quarantined(asked) == {asked[1], asked[2], asked[5]}
+    assert store.quarantined(asked[:1]) == store.quarantined([]) == set()
 
 
 def test_the_input_key_is_secret_to_a_store_and_stays(tmp_path: Path) -> None:

@@ -59,6 +59,10 @@ def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
         yield "settings", Text(f"revision {run.settings} when it began; stretto config history FILE lists them")
     if run.simulated:
         yield "simulated", Text("some step stands downstream of a substitute; folds leave this run out", "magenta")
+    if run.is_quarantined:
+        where = [str(step.path) for step in run.steps if step.is_quarantined] or ["the run's own input or output"]
+        told = f"{escaped(', '.join(where))}: a value meant nothing, so no training learns from this run"
+        yield "quarantined", Text(told, "yellow")
     for warning in run.warnings:
         yield "warning", Text(escaped(warning), "yellow")
 

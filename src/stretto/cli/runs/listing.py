@@ -47,7 +47,7 @@ def list_runs(
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """List runs, newest first. Parked runs, writes in doubt and interrupted runs are marked."""
+    """List runs, newest first. Parked runs, writes in doubt, interrupted and quarantined runs are marked."""
     filters = read_filters(
         workflow=workflow, status=status, task=task, split=split, purpose=purpose, tenant=tenant, since=since
     )
@@ -55,24 +55,37 @@ def list_runs(
         found = kept.list(limit=min(limit + 1, INT64_MAX), **filters)
         there_are_more, found = len(found) > limit, found[:limit]
         in_doubt = {effect.run_id for effect in kept.in_doubt()}
-        interrupted = {run.id for run in kept.pending()}
+        marks = _Marks(
+            in_doubt=in_doubt,
+            interrupted={run.id for run in kept.pending()},
+            quarantined=kept.quarantined([run.id for run in found]),
+        )
         path = kept.path
     if as_json:
-        print_json({"runs": [_document(run, in_doubt, interrupted) for run in found], "store": str(path)})
+        print_json({"runs": [_document(run, marks) for run in found], "store": str(path)})
         return
     if not found:
         note(f"no such run in {path}")
         return
-    show(_table(found, in_doubt, interrupted, results().width))
+    show(_table(found, marks, results().width))
     if there_are_more:
         note(f"the newest {count_text(limit, 'run')}; --limit N shows more")
 
 
-def _document(run: RunSummary, in_doubt: Collection[str], interrupted: Collection[str]) -> JsonObject:
+class _Marks(msgspec.Struct, frozen=True, kw_only=True):
+    """Ids of runs that stand out."""
+
+    in_doubt: Collection[str]
+    interrupted: Collection[str]
+    quarantined: Collection[str]
+
+
+def _document(run: RunSummary, marks: _Marks) -> JsonObject:
     return {
         **msgspec.to_builtins(run),
-        "in_doubt": run.id in in_doubt,
-        "interrupted": run.id in interrupted,
+        "in_doubt": run.id in marks.in_doubt,
+        "interrupted": run.id in marks.interrupted,
+        "quarantined": run.id in marks.quarantined,
     }
 
 
@@ -92,9 +105,9 @@ class _Column(msgspec.Struct, frozen=True, kw_only=True):
         return min(widest, self.least or widest) + _GAP
 
 
-def _table(found: Sequence[RunSummary], in_doubt: Collection[str], interrupted: Collection[str], width: int) -> Table:
+def _table(found: Sequence[RunSummary], marks: _Marks, width: int) -> Table:
     table = Table(box=None, padding=(0, _GAP, 0, 0), header_style="dim", pad_edge=False)
-    columns = _fitting(_columns(found, in_doubt, interrupted), width + _GAP)
+    columns = _fitting(_columns(found, marks), width + _GAP)
     for column in columns:
         if column.least:
             table.add_column(column.name, min_width=min(column.least, column.takes - _GAP), **column.options)
@@ -105,9 +118,7 @@ def _table(found: Sequence[RunSummary], in_doubt: Collection[str], interrupted: 
     return table
 
 
-def _columns(
-    found: Sequence[RunSummary], in_doubt: Collection[str], interrupted: Collection[str]
-) -> tuple[_Column, ...]:
+def _columns(found: Sequence[RunSummary], marks: _Marks) -> tuple[_Column, ...]:
     right = {"justify": "right"}
     return (
         _Column(name="run", cells=[run.id for run in found]),
@@ -118,7 +129,7 @@ def _columns(
             least=_LEAST_WORKFLOW,
             options={"overflow": "fold"},
         ),
-        _Column(name="status", cells=[_status(run, in_doubt, interrupted) for run in found]),
+        _Column(name="status", cells=[_status(run, marks) for run in found]),
         _Column(
             name="took", cells=["" if run.status is None else ms_text(run.duration_ms) for run in found], options=right
         ),
@@ -153,11 +164,14 @@ def _cells(cell: RenderableType) -> int:
     return cell.cell_len if isinstance(cell, Text) else cell_len(str(cell))
 
 
-def _status(run: RunSummary, in_doubt: Collection[str], interrupted: Collection[str]) -> Text:
-    text = status_text(run.status, run.reason)
-    if run.id in interrupted:
+def _status(run: RunSummary, marks: _Marks) -> Text:
+    is_quarantined = run.id in marks.quarantined
+    text = status_text(run.status, None if is_quarantined else run.reason)  # 80 columns hold no more
+    if run.id in marks.interrupted:
         text = Text.assemble(("interrupted", "bold yellow"))
-    if run.id in in_doubt and run.status is not RunStatus.PARKED:  # parked says so itself
+    if is_quarantined:
+        text.append(", quarantined", "yellow")
+    if run.id in marks.in_doubt and run.status is not RunStatus.PARKED:  # parked says so itself
         text.append(", write in doubt", "bold red")
     return text
 
