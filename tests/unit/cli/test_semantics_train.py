@@ -63,6 +63,17 @@ def test_it_is_named_as_the_contract_finds_it(cli: Cli, orders: Path) -> None:
     assert "give the domain 'intent' aligner: 'made/my own.aligner'" in told.err
 
 
+@pytest.mark.parametrize("name", ["it's mine.aligner", "@home.aligner", "# 1.aligner", "意图-1.aligner"])
+def test_what_is_to_be_written_into_the_contract_is_yaml(cli: Cli, orders: Path, name: str) -> None:
+    told = cli("semantics", "train", "--samples", "said.csv", "--out", name)
+    (line,) = (line for line in told.err.splitlines() if line.startswith("for good"))
+    entry = line.partition("give the domain 'intent' ")[2]
+    text = (orders / "workflow.yaml").read_text()
+    named = text.replace("at: [planner.intent]", f"at: [planner.intent]\n      {entry}")
+    (orders / "workflow.yaml").write_text(named)
+    assert cli("check").code == 0
+
+
 def test_none_is_ever_written_over(cli: Cli, orders: Path) -> None:
     first = cli("semantics", "train", "--samples", "said.csv", "--json").document["aligner"]
     assert cli("semantics", "train", "--samples", "said.csv", "--json").document["aligner"] != first

@@ -1,6 +1,7 @@
 """`stretto semantics train`: an aligner from labelled texts, or the next from a parent and what was labelled since."""
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -36,6 +37,8 @@ CORRECTIONS: Final = "corrections"
 HELD_OUT_EVERY: Final = 5
 """Of further samples, so that what they change can be told on texts that were not learnt from."""
 
+
+_PLAIN: Final = re.compile(r"[\w./][\w./-]*")
 
 _SHOWN_CONTRADICTED: Final = 5
 """Texts with different labels: more of them are a mistake in how the file was made, which a few show."""
@@ -244,9 +247,14 @@ def _tell(trained: Trained, file: Path, folder: Path, *, as_json: bool) -> None:
         )
     results().print(f"aligner: {trained.path}", soft_wrap=True)  # a path that is cut cannot be copied
     flags = f"--domain {shlex.quote(meta.domain)} --aligner {shlex.quote(str(trained.path))}"
-    named = shlex.quote(os.path.relpath(trained.path, folder))
+    named = _in_yaml(os.path.relpath(trained.path, folder))
     notes().print(f"try it: stretto semantics test {shlex.quote(str(file))} {flags} --samples FILE", soft_wrap=True)
     notes().print(f"for good: give the domain '{meta.domain}' aligner: {named}", soft_wrap=True)
+
+
+def _in_yaml(path: str) -> str:
+    """A path as a value in the contract: between quotes where it is more than letters, digits and what joins them."""
+    return path if _PLAIN.fullmatch(path) else "'" + path.replace("'", "''") + "'"
 
 
 def _figures(measured: Measured) -> str:
