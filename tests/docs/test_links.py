@@ -27,6 +27,12 @@ def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < README_LINES
 
 
+def test_every_recipe_is_in_the_index_of_recipes() -> None:
+    index = ROOT / "docs" / "how-to" / "README.md"
+    recipes = {path.name for path in index.parent.glob("*.md")} - {index.name}
+    assert set(read_page(index).links) == recipes
+
+
 def _resolves(page: Path, target: str) -> bool:
     if "://" in target or target.startswith("mailto:"):
         return True

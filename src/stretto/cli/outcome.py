@@ -5,12 +5,13 @@ from pathlib import Path
 
 from rich.text import Text
 
+from stretto.cli.downgrades import MOST_AFTER_RUN, downgrades
 from stretto.cli.errors import failure_text
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.run_document import run_document
 from stretto.cli.terminal import note, print_json_bytes
 from stretto.cli.waiting import Typed, settling
-from stretto.cli.words import ms_text, status_text
+from stretto.cli.words import status_text, took_text
 from stretto.record.model import Run
 from stretto.types.enums import RunStatus
 
@@ -27,10 +28,13 @@ def tell_run(run: Run, path: Path, typed: Typed, in_doubt: Sequence[str], *, as_
         print_json_bytes(bytes(run.output))
     if run.error is not None:
         note(failure_text(run.error))
+    elif run.status is RunStatus.DEGRADED:
+        for text in downgrades(run, MOST_AFTER_RUN):
+            note(text)
     line = status_text(run.status, run.reason)
     if run.is_quarantined:
         line.append(", quarantined", "yellow")
-    line.append(f" in {ms_text(run.duration_ms)}, kept in {path}; ")
+    line.append(f" in {took_text(run)}, kept in {path}; ")
     note(line.append("look at it: ").append(typed.command("runs", "show", run.id), "bold"))
     if run.status is RunStatus.PARKED:
         note(settling(run, in_doubt, typed))

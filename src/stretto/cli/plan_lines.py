@@ -10,7 +10,7 @@ from stretto.plan.model import AnyOp, Block, CallOp, Fallback, LoopOp, MapOp, Pl
 from stretto.spec.durations import render, render_s
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
-from stretto.types.protection import StreakRule
+from stretto.types.protection import HedgeRule, StreakRule
 
 
 class StepLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +189,8 @@ def _rules(op: AnyOp) -> Iterator[str]:
 def _call_rules(op: CallOp) -> Iterator[str]:
     if op.timeout_s is not None:
         yield f"timeout {render_s(op.timeout_s)}"
+    if op.hedge is not None:
+        yield _hedge(op.hedge)
     if op.retry.max_attempts > 1:
         yield f"{op.retry.max_attempts} attempts"
     if op.estimate_tokens:
@@ -197,6 +199,11 @@ def _call_rules(op: CallOp) -> Iterator[str]:
         yield f"about {op.estimate_cost:g} in cost"
     if op.fallback is not None:
         yield f"else {_stand_in(op.fallback)}"
+
+
+def _hedge(rule: HedgeRule) -> str:
+    after = "once slower than usual" if rule.after_s is None else f"after {render_s(rule.after_s)}"
+    return f"hedged {after}" + (f" by up to {rule.copies} copies" if rule.copies > 1 else "")
 
 
 def _stand_in(fallback: Fallback) -> str:

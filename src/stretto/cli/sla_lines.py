@@ -70,8 +70,9 @@ def _longest(figure: HeldFigure, deadline: timedelta | None) -> str:
     """How long a run takes at most, and by what."""
     if deadline is None or (not figure.unknown and figure.composed <= deadline.total_seconds() * 1000):
         return _time_held(figure)
-    alone = _time(figure.composed, up=not figure.unknown) + (" or more" if figure.unknown else "")
-    steps = f"; its steps alone may take {alone}" if figure.composed else ""
+    alone = _time(figure.composed, up=not figure.unknown)
+    more = " or longer" if figure.unknown else ""
+    steps = f"; without it its steps could take {alone}{more}" if figure.composed else ""
     return f"{render(deadline)}{_promised_time(figure)}: the deadline ends every run by then{steps}"
 
 

@@ -13,7 +13,8 @@ from rich.text import Text
 from stretto.cli.rows import BETWEEN, longest_word
 from stretto.cli.step_tree import StepNode, step_tree, walk
 from stretto.cli.terminal import is_unicode
-from stretto.cli.words import EFFECT_STYLES, STATUS_STYLES, ms_text, status_text
+from stretto.cli.words import EFFECT_STYLES, STATUS_STYLES, count_text, ms_text, status_text
+from stretto.engine.hedge import copies_of
 from stretto.record.model import Attempt, Run, StepRecord
 from stretto.types.enums import StepStatus
 from stretto.types.errors import BreakerOpenError, ShedError
@@ -180,8 +181,13 @@ def _facts(record: StepRecord) -> Iterator[Text]:
     for choice in record.actions:
         chance = " forced" if choice.forced else f" p={choice.propensity:.2f}"
         yield Text.assemble(f"{choice.name} = ", (choice.chosen, "bold"), (chance, "dim"))
-    if len(record.attempts) > 1:
-        yield Text(f"{len(record.attempts)} attempts", "yellow")
+    made = sum(map(_was_made, record.attempts))
+    if made > 1:
+        yield Text(f"{made} attempts", "yellow")
+    if turned_away := len(record.attempts) - made:
+        yield Text(f"not asked {count_text(turned_away, 'time')}", "yellow")
+    if copies := copies_of(record):
+        yield Text(f"hedged by {count_text(copies, 'copy', 'copies')}", "yellow")
     if record.is_quarantined:
         yield Text("quarantined", "yellow")
     if record.reused_from:

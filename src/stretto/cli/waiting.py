@@ -53,6 +53,7 @@ def settling(run: Run, in_doubt: Sequence[str], typed: Typed) -> Text:
     then = "then, one after the other" if several else "then"
     command = f"{typed.resume(run, in_doubt)} --happened OUTPUT"
     text = Text.assemble(f"find out whether {each}, {then}: ", (command, "bold"), " or ", ("--did-not-happen", "bold"))
+    text.append("; with neither it is sent again where its component is `idempotent`, asked for where it can be")
     if typed.weights is None and any(step.actions for step in run.steps):
         text.append("; when it was made with --checkpoint, give that again")
     return text

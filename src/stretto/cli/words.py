@@ -59,6 +59,12 @@ def ms_text(ms: float) -> str:
     return f"{minutes} min {seconds:02} s"
 
 
+def took_text(run: Run) -> str:
+    """How long a run took, and for how long of that it lay interrupted or parked, where it did."""
+    lay = f", of which it lay {ms_text(run.lay_ms)}" if run.lay_ms else ""
+    return f"{ms_text(run.duration_ms)}{lay}"
+
+
 def time_text(at_ns: int) -> str:
     """When something was, in local time, to the second."""
     return datetime.fromtimestamp(at_ns / 1e9, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")

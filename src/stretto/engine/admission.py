@@ -1,6 +1,6 @@
 """A request is held to what the plan can run and a record can hold. Nothing has been run or kept yet."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 import orjson
@@ -10,9 +10,12 @@ from stretto.engine.request import RunRequest, check_request
 from stretto.plan.model import Plan
 from stretto.record.canonical import snapshot
 from stretto.record.model import NULL
+from stretto.spec.resources_model import ResourcesSpec
 from stretto.spec.suggest import nearest
+from stretto.types.arguments import wrong
 from stretto.types.errors import InputError, NotJsonError, UsageError, Violation
 from stretto.types.json import Json, JsonObject
+from stretto.types.resources import measure_of
 
 
 class Admitted(msgspec.Struct, gc=False, frozen=True, kw_only=True):  # nothing of a caller holds it
@@ -33,13 +36,14 @@ class Admitted(msgspec.Struct, gc=False, frozen=True, kw_only=True):  # nothing 
 def admit(plan: Plan, request: RunRequest) -> Admitted:
     """Check a request in full.
 
-    Raises UsageError for what no record could hold and for resources that nothing reads, InputError for what is not
-    JSON or breaks the contract. An input that means nothing is null from here on; it is refused too, where no fallback
-    of the workflow answers it.
+    Raises UsageError for what no record could hold and for resources that nothing reads or that no probe could give,
+    InputError for what is not JSON or breaks the contract. An input that means nothing is null from here on; it is
+    refused too, where no fallback of the workflow answers it.
     """
     check_request(request)
     if request.resources and plan.resource_names is not None:
         _hold_to_names(request.resources, plan.resource_names)
+        _hold_to_measures(request.resources, plan.resources)
     return admit_input(plan, request)
 
 
@@ -83,6 +87,17 @@ def _hold_to_names(given: Iterable[str], names: frozenset[str]) -> None:
             f"no step can read `resources.{unknown[0]}`: neither a probe nor `given` of the workflow file has that name"
             + (f"; did you mean '{near}'?" if near else f"; expected one of {', '.join(sorted(names))}")
         )
+
+
+def _hold_to_measures(given: Mapping[str, Json], spec: ResourcesSpec | None) -> None:
+    """Refuse what a probe could never say, which a step would meet in the middle of the run."""
+    callers = () if spec is None else [name.value for name in spec.given]
+    for name, value in given.items():
+        measure = None if name in callers else measure_of(name)
+        if measure is None or not measure.nonsense(value):
+            continue
+        typed = f"; on the command line as JSON: --resource {name}:=NUMBER" if isinstance(value, str) else ""
+        raise wrong(f"resources.{name}", value, f"what the probe could give, {measure.range}, or null{typed}")
 
 
 def _raw(plan: Plan, what: str, value: object) -> msgspec.Raw:

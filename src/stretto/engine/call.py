@@ -159,8 +159,7 @@ class StepCall(Called, eq=False):
             keep(self, StepStatus.FAILED, b"null", error=error, reason=Reason.CANCELLED)
             raise asyncio.CancelledError from error
         fallback = self.op.fallback
-        if not isinstance(error, InDoubtError) and effects.in_doubt_at(self.state, self.path):
-            error = effects.over_doubt(self.path, error)
+        error = effects.doubt_told(self.state, self.op, self.path, error)
         reason = self._reason(error)
         if fallback is None or isinstance(error, InDoubtError | ReplayError):
             raise self._failed(error, reason)

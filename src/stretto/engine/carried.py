@@ -3,6 +3,7 @@
 from stretto.engine.hedge import copies_of
 from stretto.engine.history import History
 from stretto.engine.state import RunState, downgrade
+from stretto.record.model import LAY_MS, Run
 from stretto.types.budget import Budget
 from stretto.types.enums import StepStatus
 
@@ -27,3 +28,13 @@ def carry_on(state: RunState, history: History, budget: Budget) -> None:
             state.cost += step.usage.cost
             budget.pool.tokens -= step.usage.input_tokens + step.usage.output_tokens
             budget.pool.cost -= step.usage.cost
+
+
+def note_lying(run: Run, now_ns: int) -> None:
+    """Note on a run that is resumed for how long nothing was done for it, which its duration counts as well.
+
+    `now_ns` is UTC, since the epoch.
+    """
+    done_ms = max([run.duration_ms, *(step.ended_ms for step in run.steps)])
+    lay_ms = max(0.0, (now_ns - run.started_at_ns) / 1e6 - done_ms)
+    run.evidence[LAY_MS] = round(run.lay_ms + lay_ms, 3)

@@ -134,6 +134,21 @@ def over_doubt(path: StepPath, error: StrettoError | None) -> InDoubtError:
     return InDoubtError(f"a write at or inside step '{path}' is in doubt, and the step {ended}")
 
 
+def doubt_told(state: RunState, op: CallOp, path: StepPath, error: StrettoError) -> StrettoError:
+    """The error of a step's call, which over a write in doubt says so, why no fallback answers, and whether resuming
+    the run is enough."""
+    is_sendable = False
+    if not isinstance(error, InDoubtError):
+        if not in_doubt_at(state, path):
+            return error
+        error = over_doubt(path, error)
+        is_sendable = op.component.card.idempotent and not in_doubt_inside(state, path)
+    more = "; its fallback does not answer, since the write may have happened" if op.fallback is not None else ""
+    if is_sendable and state.durability is Durability.STEP:
+        more += f"; '{op.component.card.name}' is idempotent, so resuming the run sends it again"
+    return InDoubtError(f"{error}{more}") if more else error
+
+
 async def settle_earlier(
     state: RunState, op: CallOp, effect: EffectRecord, encoded: bytes, call: Call, lane: Lane
 ) -> Response | None:

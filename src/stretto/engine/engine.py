@@ -12,7 +12,7 @@ import msgspec
 from stretto.engine.admission import Admitted, admit, admit_again
 from stretto.engine.alarm import Watch
 from stretto.engine.business import grace_s, stand_by
-from stretto.engine.carried import carry_on
+from stretto.engine.carried import carry_on, note_lying
 from stretto.engine.ending import finish
 from stretto.engine.history import History, Mode, changed_components, hold_to_manifest
 from stretto.engine.meaning import input_notes
@@ -130,6 +130,7 @@ class Engine:
         """
         hold_to_manifest(run, plan.manifest)
         request = request_of(run, baggage or {})
+        note_lying(run, self._clock.time_ns())
         run.status, run.reason, run.error = None, None, None
         return await self._execute(plan, request, run, decoded(run.input), history, journal)
 

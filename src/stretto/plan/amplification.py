@@ -60,7 +60,8 @@ class Multiplied:
             )
         return (
             f"retries multiply: {told} = {self.calls} calls of '{self.component}' for one request at worst ({why}). "
-            "Take `retry` or `hedge` off the step"
+            f"`budget: {{retries: N}}` with N below {self.calls - 1} bounds both; else take `retry` or "
+            "`hedge` off the step"
         )
 
 

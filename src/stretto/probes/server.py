@@ -9,6 +9,7 @@ from stretto.probes.exposition import server_values
 from stretto.probes.probe import ProbeError, Reading, by_name
 from stretto.spec.resources_model import ServerSpec
 from stretto.types.errors import MissingExtraError
+from stretto.types.os_error import reason_of
 from stretto.types.resources import SERVER, Measure
 
 if TYPE_CHECKING:  # aiohttp takes 0.2 s to import
@@ -43,6 +44,8 @@ class ServerProbe:
                 if response.status != 200:  # of HTTP, a page as asked for
                     raise ProbeError(f"{self._spec.url} answered {response.status}")
                 body = await self._body(response)
+        except aiohttp.ClientConnectorError as error:
+            raise ProbeError(f"{self._spec.url} cannot be reached: {reason_of(error.os_error)}") from error
         except aiohttp.ClientError as error:
             raise ProbeError(f"{self._spec.url} cannot be read: {str(error) or type(error).__name__}") from error
         return server_values(body.decode("utf-8", "replace"), self._spec.engine)

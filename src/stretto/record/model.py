@@ -23,6 +23,9 @@ FORMAT: Final = "stretto.run/1"
 
 NULL: Final = msgspec.Raw(b"null")
 
+LAY_MS: Final = "lay_ms"
+"""Evidence of a run that was resumed: for how long of its `duration_ms` nothing was done for it."""
+
 _MS: Final = timedelta(milliseconds=1)
 
 
@@ -199,6 +202,7 @@ class Run(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):
     started_at_ns: int
     """UTC, nanoseconds since the epoch."""
     duration_ms: float = 0.0
+    """Since it was accepted; of a resumed run with what it lay (`lay_ms`)."""
     status: RunStatus | None = None
     reason: Reason | None = None
     error: ErrorInfo | None = None
@@ -266,6 +270,12 @@ class Run(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):
     def is_quarantined(self) -> bool:
         """A value at a step of it, or at its own ends, meant nothing in a domain of mode `quarantine`."""
         return self.evidence.get("quarantined") is True or any(step.is_quarantined for step in self.steps)
+
+    @property
+    def lay_ms(self) -> float:
+        """For how long of its duration it was interrupted or parked; 0 when it was never resumed."""
+        lay = self.evidence.get(LAY_MS)
+        return float(lay) if isinstance(lay, int | float) else 0.0
 
     @property
     def answered(self) -> bool:

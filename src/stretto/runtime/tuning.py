@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from stretto.engine.protections import Protections
 from stretto.engine.standby import Standbys
@@ -17,7 +18,7 @@ from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.tunable import Tunable
 from stretto.spec.durations import render
 from stretto.spec.suggest import nearest
-from stretto.spec.tunable import plain_value
+from stretto.spec.tunable import SOURCE, plain_value
 from stretto.store.sqlite import Store
 from stretto.types.arguments import check_text, wrong
 from stretto.types.errors import SpecError, StrettoError, UsageError
@@ -119,7 +120,10 @@ class Tuning:
                     self._apply(known)  # which tells those that do not fit this file: they are not held against it
                 self._hold(key, value, known)
                 others = {each.key: each.value for each in known if each.key != key and self._holds(each)}
-                self._source.compile(self._catalog, others if value is None else {**others, key: value})
+                try:
+                    self._source.compile(self._catalog, others if value is None else {**others, key: value})
+                except SpecError as error:
+                    raise _of_setting(error, key, value) from None
                 plain = None if value is None else plain_value(key, value)
                 kept = self._store.set_settings(self._plan.name, {key: plain}, by=by, reason=reason, after=after)
                 if kept is not None:  # else somebody was faster, and this one is judged again beside theirs
@@ -249,6 +253,23 @@ def _as_written(key: str, value: object) -> SettingValue:
         if len(value.splitlines()) > 1:
             raise wrong(f"the value of '{key}'", value, "one line, as in the file: 800ms, 5, 0.2")
     return value
+
+
+def _of_setting(error: SpecError, key: str, value: SettingValue) -> SpecError:
+    """The error, which names the setting also where its place is a line of the file that the setting contradicts."""
+    now = f"with the setting {key} taken back" if value is None else f"with the setting {key} at {value}"
+    return SpecError(
+        [
+            problem
+            if problem.file == SOURCE
+            else replace(
+                problem,
+                message=f"{now}: {problem.message}",
+                suggestion=problem.suggestion or f"another value for {key}, or set what it contradicts here first",
+            )
+            for problem in error.problems
+        ]
+    )
 
 
 def _in_short(error: StrettoError) -> str:

@@ -31,6 +31,7 @@ from stretto.runtime.asked import (
     check_request_type,
     check_resumable,
 )
+from stretto.runtime.by_name import ByName
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.exercising import Exercising, exercise_each
 from stretto.runtime.finding import find_run
@@ -82,13 +83,15 @@ class Workflow:
 
         Empty before the first run. Its `amplification` is attempts for each call: 1 when nothing is tried again.
         """
-        return self._kin.protections.stats
+        return ByName(f"workflow '{self.name}' has so far counted no call of component", self._kin.protections.stats)
 
     @property
     def fallbacks(self) -> Fallbacks:
         """How often fallbacks answered, by why: that of the workflow, and those of its steps. Counted like
         `protections`, without the runs of `for_rollouts`, unless these are `wrapped`."""
-        return self._kin.standbys.stats(self.plan, self._kin.protections.streaks)
+        found = self._kin.standbys.stats(self.plan, self._kin.protections.streaks)
+        what = f"workflow '{self.name}' has so far counted no fallback of component"
+        return msgspec.structs.replace(found, components=ByName(what, found.components))
 
     def component(self, name: str) -> Component:
         """A component of this workflow, or of one inside it; UsageError names those there are."""
@@ -313,7 +316,7 @@ class Workflow:
     @property
     def settings(self) -> dict[str, Effective]:
         """Every figure that `set` can change, by key, as it holds now, and where it comes from. Reads the store."""
-        return self._tuning.effective()
+        return ByName(f"workflow '{self.name}' has no setting", self._tuning.effective())
 
     # life
 

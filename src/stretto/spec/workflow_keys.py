@@ -9,6 +9,7 @@ from stretto.spec.codes import SpecCode
 from stretto.spec.component_keys import ComponentsShape
 from stretto.spec.contract import CONTRACT
 from stretto.spec.contract_model import ContractSpec
+from stretto.spec.durations import render
 from stretto.spec.field_sources import field_mappings
 from stretto.spec.model import WorkflowSpec
 from stretto.spec.nodes import MapNode, Node, ScalarNode, describe
@@ -111,7 +112,10 @@ def _budget(fields: Fields) -> BudgetSpec:
             RESERVE, SpecCode.NO_EFFECT, message, expected="`deadline` beside it", suggestion=DEADLINE.example
         )
     if deadline is not None and reserve is not None and reserve >= deadline:
-        message = "`reserve` takes the whole `deadline`, and nothing is left to work in"
+        message = (
+            "`reserve` takes the whole `deadline`, and nothing is left to work in: "
+            f"{render(reserve)} of {render(deadline)}"
+        )
         fields.problem(RESERVE, SpecCode.CONFLICT, message, expected="a reserve shorter than the deadline")
     spec = BudgetSpec(deadline=deadline, retries=fields.get(RETRIES), tokens=fields.get(TOKENS), cost=fields.get(COST))
     return spec if reserve is None else msgspec.structs.replace(spec, reserve=reserve)

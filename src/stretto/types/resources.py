@@ -133,3 +133,11 @@ SEEN_BY_ROUND: Final = "resources_by_round"
 def component_value(component: str, measure: str) -> str:
     """Name of a component's value: ``llm-planner`` has ``llm_planner_latency_ms``, which an expression can read."""
     return f"{re.sub(r'[^A-Za-z0-9_]', '_', component)}_{measure}"
+
+
+def measure_of(name: str) -> Measure | None:
+    """The single figure that a probe gives at `resources.NAME`; None for what is no figure, or no probe's."""
+    for measure in (*HOST, *GPU, *THREADS, *SERVERS):
+        if measure.name == name:
+            return measure
+    return next((each for each in COMPONENT if name.endswith(f"_{each.name}")), None)

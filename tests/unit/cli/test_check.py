@@ -226,3 +226,18 @@ def test_domains_are_told_with_where_they_hold_and_how_many_mappings_were_compar
             }
         ],
     }
+
+
+@pytest.mark.parametrize(
+    ("hedge", "told_so"),
+    [
+        ("{after: 30ms}", "timeout 2s, hedged after 30ms, 2 attempts"),
+        ("{}", "hedged once slower than usual, 2 attempts"),
+        ("{after: 30ms, copies: 2}", "hedged after 30ms by up to 2 copies, 2 attempts"),
+    ],
+)
+def test_a_hedge_is_told_among_a_steps_rules(cli: Cli, folder: Path, hedge: str, told_so: str) -> None:
+    rules = f"resilience: {{timeout: 2s, hedge: {hedge}, retry: {{attempts: 2}}}}"
+    text = WORKFLOW.replace("component: planner\n", f"component: planner\n    {rules}\n")
+    (folder / "workflow.yaml").write_text(text)
+    assert told_so in " ".join(cli("check").out.split())

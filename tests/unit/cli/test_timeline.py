@@ -74,3 +74,25 @@ def test_a_rounds_number_stands_at_its_first_step_only() -> None:
         console.print(timeline(run_of(*steps), console))
     labels = [line[:9].rstrip() for line in told.get().splitlines()[1:]]
     assert labels == ["talk", "  [1] a", "      b", "  [2] a", "      b"]
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        (step(), "pure"),
+        (step(attempts=(Attempt(started_ms=0, error=GONE), Attempt(started_ms=2))), "pure, 2 attempts"),
+        (
+            step(attempts=(Attempt(started_ms=0, error=SHED), Attempt(started_ms=2, error=SHED))),
+            "pure, not asked 2 times",
+        ),
+        (step(attempts=(Attempt(started_ms=0, error=SHED), Attempt(started_ms=2))), "pure, not asked 1 time"),
+        (step(evidence={"hedge": [{"beside": False}, {"beside": True}]}), "pure, hedged by 1 copy"),
+    ],
+)
+def test_a_step_tells_of_its_attempts_and_copies_and_of_those_that_were_never_made(
+    record: StepRecord, told: str
+) -> None:
+    console = Console(width=120, color_system=None)
+    with console.capture() as drawn_so:
+        console.print(timeline(run_of(record), console))
+    assert drawn_so.get().rstrip().endswith(told)

@@ -176,6 +176,19 @@ class TestWhatAFailureSays:
         assert [record.status for record in result.steps] == [StepStatus.FAILED]
         assert (result.status, result.reason) == (RunStatus.PARKED, Reason.IN_DOUBT)
 
+    def test_it_says_why_no_fallback_answered_and_that_resuming_is_enough(self) -> None:
+        pay = failing("pay", LOST, effects=WRITE, idempotent=True)
+        result = execute(linear(call(pay, S, fallback=Fallback(output=b"{}"))), Book())
+        assert result.error is not None
+        assert "its fallback does not answer, since the write may have happened" in result.error.message
+        assert result.error.message.endswith("'pay' is idempotent, so resuming the run sends it again")
+
+    def test_resuming_is_not_promised_where_it_is_not_enough(self) -> None:
+        result = execute(linear(call(failing("pay", LOST, effects=WRITE), S)), Book())
+        assert result.error is not None
+        assert "idempotent, so resuming" not in result.error.message
+        assert "fallback" not in result.error.message
+
 
 class TestAsking:
     def test_it_is_asked_about_the_request_that_was_sent_also_when_the_component_changed_its_copy(self) -> None:

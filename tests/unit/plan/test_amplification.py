@@ -39,7 +39,7 @@ class TestAttemptsAroundAttempts:
         (found,) = told(compiled(steps))
         assert found == (
             "retries multiply: 3 x 3 = 9 calls of 'store' for one request at worst (3 copies in each of 3 attempts of "
-            "'store'). Take `retry` or `hedge` off the step"
+            "'store'). `budget: {retries: N}` with N below 8 bounds both; else take `retry` or `hedge` off the step"
         )
 
     @pytest.mark.parametrize(("retries", "count"), [(7, 0), (8, 1)])

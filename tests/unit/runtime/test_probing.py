@@ -142,6 +142,14 @@ async def test_what_no_step_can_read_is_refused(workflow_of: WorkflowOf, server:
             await workflow.run({}, resources={"gpu_queue_lenght": 9})
         with pytest.raises(UsageError, match=r"no step can read `resources.stale`"):
             await workflow.run({}, resources={"stale": []})
+        with pytest.raises(
+            UsageError, match=r"gpu_queue_length is '9'; expected .* --resource gpu_queue_length:=NUMBER"
+        ):
+            await workflow.run({}, resources={"gpu_queue_length": "9"})
+        with pytest.raises(
+            UsageError, match=r"gpu_queue_length is -1; expected .* a whole number, 0 or more, or null$"
+        ):
+            await workflow.run({}, resources={"gpu_queue_length": -1})
 
 
 async def test_a_server_that_is_gone_stops_nothing(workflow_of: WorkflowOf, server: Server) -> None:

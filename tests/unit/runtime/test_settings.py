@@ -391,6 +391,15 @@ class TestRefused:
         assert told in str(caught.value)
         assert workflow.store.settings_history("desk") == []
 
+    def test_what_contradicts_a_line_of_the_file_is_named_beside_it(self, workflow_of: WorkflowOf) -> None:
+        workflow = desk(workflow_of, text=DESK.replace("budget: {", "budget: {reserve: 300ms, ", 1))
+        with pytest.raises(SpecError) as caught:
+            asyncio.run(workflow.set("budget.deadline", "100ms"))
+        (problem,) = caught.value.problems
+        assert problem.message.startswith("with the setting budget.deadline at 100ms: `reserve` takes the whole")
+        assert problem.message.endswith("300ms of 100ms")
+        assert problem.suggestion == "another value for budget.deadline, or set what it contradicts here first"
+
     def test_taking_back_what_another_leans_on_is_refused(self, workflow_of: WorkflowOf) -> None:
         workflow = desk(workflow_of)
         asyncio.run(workflow.set("components.api.breaker.max_open", "10m"))

@@ -14,13 +14,19 @@ from stretto.runtime.load import load, store_path
 from stretto.store.sqlite import Store
 from stretto.types.setting import Setting, SettingValue
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The workflow file.", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="The workflow file; always named here, since KEY follows it.", show_default=False
+    ),
+]
 Key = Annotated[
     str,
     typer.Argument(metavar="KEY", help="Which, as `stretto config list FILE` names it.", show_default=False),
 ]
 By = Annotated[
-    str | None, typer.Option("--by", metavar="NAME", help="Who changes it. [default: you]", show_default=False)
+    str | None,
+    typer.Option("--by", metavar="NAME", help="Who changes it; your user name, when not given.", show_default=False),
 ]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept with your name and the time.")]
 

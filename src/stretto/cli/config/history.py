@@ -6,10 +6,9 @@ import msgspec
 import typer
 from rich.text import Text
 
-from stretto.cli.config.changing import File
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
-from stretto.cli.options import AsJson, StorePath
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
 from stretto.cli.rows import Row, labelled, one_piece
 from stretto.cli.terminal import note, print_json, results, show
 from stretto.cli.words import escaped, time_text
@@ -24,7 +23,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command(cls=VerbCommand)
 def show_history(
-    file: File,
+    file: WorkflowFile = DEFAULT_WORKFLOW,
     key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only of this one.")] = None,
     store: StorePath = None,
     as_json: AsJson = False,

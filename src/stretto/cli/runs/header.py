@@ -8,7 +8,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from stretto.cli.words import escaped, ms_text, number_text, pinned_text, status_text, time_text, total_text
+from stretto.cli.words import (
+    count_text,
+    escaped,
+    number_text,
+    pinned_text,
+    status_text,
+    time_text,
+    took_text,
+    total_text,
+)
+from stretto.engine.hedge import copies_of
 from stretto.record.model import Run
 from stretto.types.learning import Reward
 from stretto.types.messages import Usage
@@ -21,7 +31,7 @@ def header(run: Run, width: int) -> RenderableType:
     what it takes to keep it whole."""
     first = Text.assemble(("run ", "dim"), (run.id, "bold"), "  ").append_text(status_text(run.status, run.reason))
     if run.status is not None:
-        first.append(f" in {ms_text(run.duration_ms)}")
+        first.append(f" in {took_text(run)}")
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -50,7 +60,7 @@ def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
     if run.usage is not None:
         yield "usage", _usage(run.usage)
     if run.retries:
-        yield "retries", str(run.retries)
+        yield "retries", _retries(run)
     if run.replay_of:
         yield "replay of", run.replay_of
     if run.parent:
@@ -65,6 +75,12 @@ def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
         yield "quarantined", Text(told, "yellow")
     for warning in run.warnings:
         yield "warning", Text(escaped(warning), "yellow")
+
+
+def _retries(run: Run) -> str:
+    """How often something was tried again, of which copies count too."""
+    copies = sum(map(copies_of, run.steps))
+    return f"{run.retries}, of which {count_text(copies, 'hedge')}" if copies else str(run.retries)
 
 
 def _term(reward: Reward) -> Text:

@@ -40,4 +40,4 @@ def _told(seen: Any, prefix: str = "") -> Iterator[str]:
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return number_text(value)
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    return orjson.dumps(value).decode()  # a text in quotes: "10" is no number

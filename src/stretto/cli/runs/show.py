@@ -7,6 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from stretto.cli.downgrades import downgrades
 from stretto.cli.errors import failure_text
 from stretto.cli.help import VerbCommand
 from stretto.cli.opened import opened
@@ -54,6 +55,8 @@ def show_run(
     parts: list[RenderableType] = [header(found, console.width), *_timeline(found, console)]
     if found.error is not None:
         parts.append(section("error", _error(found.error)))
+    if stood_in := downgrades(found):
+        parts.append(section("answered by a fallback", Group(*stood_in)))
     if seen := seen_rows(found):
         parts.append(section("resources seen", labelled(seen, room)))
     if effects:

@@ -11,6 +11,7 @@ import orjson
 
 from stretto.types.ids import Digest
 from stretto.types.json import JsonObject
+from stretto.types.os_error import reason_of
 
 DECIDE: Final = "/v1/decide"
 """What is posted to, below the served rules' address."""
@@ -88,6 +89,8 @@ class ServedRules:
         except TimeoutError:
             is_ill = limit_s >= min(self._limit_s, FAIR_S)
             return Silence(why=f"no answer within {max(0.0, limit_s) * 1000:.3g} ms", is_ill=is_ill)
+        except aiohttp.ClientConnectorError as error:
+            return Silence(why=f"unreachable: {reason_of(error.os_error)}")
         except aiohttp.ClientError as error:
             return Silence(why=f"unreachable: {error}")
         except (orjson.JSONEncodeError, ValueError) as error:  # what JSON, or a header, cannot hold

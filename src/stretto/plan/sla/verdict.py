@@ -156,7 +156,8 @@ class _Held:
             self._reader.note(
                 self._place,
                 f"{' and '.join(keys)} of {self._whose} cannot be composed: too little is promised of "
-                f"{_listed(sorted(names), ', ')}",
+                f"{_listed(sorted(names), ', ')}; give what is missing there under `sla` of the contract, or take the "
+                "promise of the whole away",
             )
 
     def _add(self, message: str, expected: str, suggestion: str) -> None:
