@@ -60,9 +60,9 @@ def ms_text(ms: float) -> str:
 
 
 def took_text(run: Run) -> str:
-    """How long a run took, and for how long of that it lay interrupted or parked, where it did."""
-    lay = f", of which it lay {ms_text(run.lay_ms)}" if run.lay_ms else ""
-    return f"{ms_text(run.duration_ms)}{lay}"
+    """How long a run took, apart from the time that it lay interrupted or parked."""
+    worked = ms_text(max(0.0, run.duration_ms - run.lay_ms))
+    return f"{worked}, not counting {ms_text(run.lay_ms)} that it lay" if run.lay_ms else worked
 
 
 def time_text(at_ns: int) -> str:
