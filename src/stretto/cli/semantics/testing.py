@@ -142,7 +142,7 @@ def _show(judged: Judged) -> None:
 
 def _pair(each: Verdict) -> Text:
     meant = each.means or "none of them"
-    times = "time" if each.count == 1 else "times"
+    times = "time " if each.count == 1 else "times"
     return Text(
         f"  {each.count:>4} {times} {escaped(meant)} taken for {escaped(each.taken_for)}, as {escaped(each.example)!r}"
     )
