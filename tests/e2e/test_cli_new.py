@@ -36,7 +36,7 @@ def test_the_scaffold_passes_check_run_and_its_own_tests(tmp_path: Path, board: 
     assert made.returncode == 0, made.stderr
     desk = tmp_path / "desk"
 
-    tested = run(desk, "pytest", "-q", "-W", "error", "-p", "no:asyncio", "-p", "no:cacheprovider")
+    tested = run(desk, "pytest", "-q", "-W", "error", "-p", "no:cacheprovider")
     assert tested.returncode == 0, tested.stdout  # before anything else: no command has made a folder for it
     assert "3 passed" in tested.stdout
 
@@ -54,7 +54,7 @@ def test_the_scaffold_passes_check_run_and_its_own_tests(tmp_path: Path, board: 
 def test_the_scaffolds_test_says_why_a_run_failed(tmp_path: Path) -> None:
     run(tmp_path, "stretto", "new", "desk", "--yes")
     (tmp_path / "desk" / ".stretto").touch()  # no folder, so that the memory has no place
-    tested = run(tmp_path / "desk", "pytest", "-q", "-p", "no:asyncio", "-p", "no:cacheprovider")
+    tested = run(tmp_path / "desk", "pytest", "-q", "-p", "no:cacheprovider")
     assert tested.returncode == 1
     assert "memory 'memory': " in tested.stdout
 

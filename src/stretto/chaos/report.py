@@ -33,6 +33,8 @@ class FaultRow(msgspec.Struct, frozen=True, kw_only=True):
     """Runs in which it did."""
     outcomes: dict[str, int]
     """How these ended."""
+    outcomes_alone: dict[str, int]
+    """How those of them ended that no other entry struck: what is surely its own doing."""
 
 
 class ComponentRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,6 +156,9 @@ def latencies(durations_ms: Iterable[float]) -> dict[str, float]:
 
 def _fault_rows(chaos: ChaosSpec, ledger: Ledger, outcomes: Sequence[TrialRun]) -> Iterable[FaultRow]:
     ended = {outcome.index: outcome.status.value for outcome in outcomes}
+    entries: dict[int, set[int]] = {}
+    for injection in ledger.injections:
+        entries.setdefault(injection.run, set()).add(injection.number)
     for number, fault in enumerate(chaos.faults):
         struck = [injection.run for injection in ledger.injections if injection.number == number]
         ends = Counter(ended.get(run, "lost") for run in set(struck))
@@ -166,6 +171,7 @@ def _fault_rows(chaos: ChaosSpec, ledger: Ledger, outcomes: Sequence[TrialRun]) 
             injected=len(struck),
             runs=len(set(struck)),
             outcomes=dict(ends),
+            outcomes_alone=dict(Counter(ended.get(run, "lost") for run in set(struck) if len(entries[run]) == 1)),
         )
 
 

@@ -8,6 +8,7 @@ from rich.text import Text
 from stretto.cli.downgrades import MOST_AFTER_RUN, downgrades
 from stretto.cli.errors import failure_text
 from stretto.cli.interrupted import tell_interrupted
+from stretto.cli.pasted import PASTED
 from stretto.cli.run_document import run_document
 from stretto.cli.terminal import note, print_json_bytes
 from stretto.cli.waiting import Typed, settling
@@ -35,7 +36,7 @@ def tell_run(run: Run, path: Path, typed: Typed, in_doubt: Sequence[str], *, as_
     if run.is_quarantined:
         line.append(", quarantined", "yellow")
     line.append(f" in {took_text(run)}, kept in {path}; ")
-    note(line.append("look at it: ").append(typed.command("runs", "show", run.id), "bold"))
+    note(line.append("look at it: ").append(typed.command("runs", "show", run.id), PASTED))
     if run.status is RunStatus.PARKED:
         note(settling(run, in_doubt, typed))
 
@@ -48,4 +49,4 @@ def tell_cancelled(run: Run, typed: Typed, *, as_json: bool) -> int:
     else:  # it came to its end all the same, a write is in doubt, or a second Ctrl-C came before it was sealed
         line = Text("stopped by Ctrl-C; the run: ").append_text(line).append("; look at it: ")
     show = typed.command("runs", "show", run.id)
-    return tell_interrupted(line.append(show, "bold"), as_json=as_json, run=run.id)
+    return tell_interrupted(line.append(show, PASTED), as_json=as_json, run=run.id)

@@ -1,18 +1,20 @@
 """`stretto resources`: what a workflow's probes tell now, for whoever is on call."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Group, RenderableType
+from rich.live import Live
 from rich.text import Text
 
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, WorkflowFile
 from stretto.cli.rows import Row, labelled
-from stretto.cli.terminal import note, print_json, results, show, stdout_for_results_only
+from stretto.cli.terminal import Trimmed, note, print_json, results, show, stdout_for_results_only
 from stretto.cli.words import bytes_text, ms_text, number_text
 from stretto.runtime.load import load
 from stretto.runtime.workflow import Workflow
@@ -58,9 +60,21 @@ async def _watched(workflow: Workflow) -> JsonObject:
     """Show reading after reading; never returns."""
     async with workflow.probing() as read:
         note("read every second; Ctrl-C ends it")
-        while True:
-            show(Group(_table(read()), ""))
-            await asyncio.sleep(_WATCH_S)
+        with _redrawn() as draw:
+            while True:
+                draw(_table(read()))
+                await asyncio.sleep(_WATCH_S)
+
+
+@contextmanager
+def _redrawn() -> Iterator[Callable[[RenderableType], None]]:
+    """Draws reading after reading: over the one before on a terminal, else below it."""
+    console = results()
+    if not console.is_terminal:
+        yield lambda table: show(Group(table, ""))
+        return
+    with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
+        yield lambda table: live.update(Trimmed(table), refresh=True)
 
 
 def _table(told: JsonObject) -> RenderableType:

@@ -20,13 +20,15 @@ def one_piece(text: str, style: str = "") -> Text:
     return Text(text, style, no_wrap=True)
 
 
-def labelled(rows: Sequence[Row], width: int) -> RenderableType:
-    """The rows for a terminal so many columns wide."""
+def labelled(rows: Sequence[Row], width: int, *, prose: int = 0) -> RenderableType:
+    """The rows for a terminal so many columns wide; longer cells in their last column get `prose` columns or more."""
     if not rows:
         return Group()
     labels = max(label.cell_len for label, _ in rows)
     columns = [[cells[at] for _, cells in rows] for at in range(len(rows[0][1]))]
     widths = widths_for(columns, width - labels - BETWEEN)
+    if widths and widths[-1] < min(prose, max(cell.cell_len for cell in columns[-1])):
+        widths = None
     if widths is None:
         return Group(*(part for row in rows for part in _stacked(*row)))
     table = Table.grid(padding=(0, BETWEEN))

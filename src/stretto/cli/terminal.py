@@ -13,6 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult, 
 from rich.segment import Segment
 from rich.text import Text
 
+from stretto.cli.pasted import whole_lines
 from stretto.spec.source import printable
 from stretto.types.json import Json
 
@@ -53,16 +54,18 @@ def notes() -> Console:
 
 
 def note(text: str | Text) -> None:
-    """Say one thing beside the result; wrapped at words on a terminal, one line elsewhere."""
+    """Say one thing beside the result; on a terminal wrapped at words and not inside commands, one line elsewhere."""
     console = notes()
     shown = text.copy() if isinstance(text, Text) else Text(text)
     shown.plain = printable(shown.plain)
-    console.print(shown, soft_wrap=not console.is_terminal)
+    if console.is_terminal:
+        shown = whole_lines(shown, console.width)
+    console.print(shown, soft_wrap=True)
 
 
 def show(what: RenderableType) -> None:
     """Print a part of the result."""
-    results().print(Trimmed(what))
+    results().print(Trimmed(what), soft_wrap=True)
 
 
 class Trimmed:
@@ -73,7 +76,9 @@ class Trimmed:
         self._inner = inner
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for line in console.render_lines(self._inner, options, pad=False):
+        # soft_wrap let what is to be copied run over the margin; all else is laid out within it
+        options = options.update(no_wrap=False, overflow="fold")
+        for line in Segment.split_lines(console.render(self._inner, options)):
             while line and not line[-1].text.rstrip():
                 line.pop()
             if line:

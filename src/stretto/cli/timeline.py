@@ -52,11 +52,32 @@ class _Row:
     notes: Text
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The rows of a run, and how wide their bars are."""
+
+    rows: Sequence[_Row]
+    total_ms: float
+    width: int
+    is_beside: bool
+    """Bars stand beside names and notes, not below them."""
+    glyphs: Glyphs
+
+    def bar(self, row: _Row) -> Text:
+        """The bar of a row."""
+        return bar(row.node, self.total_ms, self.width, self.glyphs)
+
+
 def timeline(run: Run, console: Console) -> RenderableType:
     """Every step as a row: its place, its bar, how long it took, how it ended, what it did.
 
     Where names and notes leave no room for a bar beside them, they stand above it.
     """
+    layout = _layout(run, console)
+    return _beside(layout) if layout.is_beside else _above(layout)
+
+
+def _layout(run: Run, console: Console) -> _Layout:
     nodes = list(walk(step_tree(run.steps)))
     rows = [
         _Row(node, label, ms_text(node.ended_ms - node.started_ms), _status(node.record), _notes(node.record))
@@ -69,29 +90,28 @@ def timeline(run: Run, console: Console) -> RenderableType:
     beside = console.width - figures - labels - 2 * BETWEEN
     if beside - NARROWEST_BAR >= max(map(longest_word, notes)):
         width = max(NARROWEST_BAR, min(WIDEST_BAR, beside - min(_longest(notes), _WIDEST_NOTES) - BETWEEN))
-        return _beside(rows, total, width, glyphs)
-    return _above(rows, total, max(NARROWEST_BAR, min(WIDEST_BAR, console.width - figures - BETWEEN)), glyphs)
+        return _Layout(rows, total, width, True, glyphs)
+    return _Layout(rows, total, max(NARROWEST_BAR, min(WIDEST_BAR, console.width - figures - BETWEEN)), False, glyphs)
 
 
-def _beside(rows: Sequence[_Row], total_ms: float, width: int, glyphs: Glyphs) -> Table:
+def _beside(layout: _Layout) -> Table:
     table = Table.grid(padding=(0, BETWEEN))
     for right in (False, False, True, False):
         table.add_column(justify="right" if right else "left", no_wrap=True)
     table.add_column()
-    table.add_row("", _scale(total_ms, width))
-    for row in rows:
-        drawn = bar(row.node, total_ms, width, glyphs)
-        table.add_row(row.label, drawn, Text(row.time, "dim"), row.status, row.notes)
+    table.add_row("", _scale(layout.total_ms, layout.width))
+    for row in layout.rows:
+        table.add_row(row.label, layout.bar(row), Text(row.time, "dim"), row.status, row.notes)
     return table
 
 
-def _above(rows: Sequence[_Row], total_ms: float, width: int, glyphs: Glyphs) -> Group:
-    longest = _longest([row.time for row in rows])
-    parts = [_scale(total_ms, width)]
-    for row in rows:
+def _above(layout: _Layout) -> Group:
+    longest = _longest([row.time for row in layout.rows])
+    parts = [_scale(layout.total_ms, layout.width)]
+    for row in layout.rows:
         parts.append(Text("  ").join(each for each in (row.label, row.notes) if each.plain))
         figures = Text.assemble(f"  {row.time:>{longest}}  ", row.status)
-        parts.append(Text.assemble(bar(row.node, total_ms, width, glyphs), figures))
+        parts.append(Text.assemble(layout.bar(row), figures))
     return Group(*parts)
 
 
@@ -102,13 +122,16 @@ def _scale(total_ms: float, width: int) -> Text:
 
 def legend(run: Run, console: Console) -> Text:
     """What the shades mean, of those that occur."""
-    glyphs = UNICODE if is_unicode(console) else ASCII
-    parts = [f"{glyphs.work} working"]
-    if any(_waits(step) for step in run.steps):
-        parts.append(f"{glyphs.queue} waiting")
-    if any(each.error and _was_made(each) for step in run.steps for each in step.attempts):
-        parts.append(f"{glyphs.failed} failed attempt")
-    return Text("  ".join(parts), "dim")
+    layout = _layout(run, console)
+    glyphs, drawn = layout.glyphs, "".join(layout.bar(row).plain for row in layout.rows)
+    meanings = {
+        glyphs.work: "working",
+        glyphs.queue: "waiting",
+        glyphs.failed: "failed attempt",
+        glyphs.pause: "not asked, or between attempts",
+    }
+    told = [f"{glyph} {meant}" for glyph, meant in meanings.items() if glyph in drawn and glyph.strip()]
+    return Text("  ".join(told), "dim")
 
 
 def bar(node: StepNode, total_ms: float, width: int, glyphs: Glyphs) -> Text:
@@ -194,10 +217,6 @@ def _facts(record: StepRecord) -> Iterator[Text]:
         yield Text("reused", "dim")
     if record.simulated:
         yield Text("simulated", "magenta")
-
-
-def _waits(step: StepRecord) -> bool:
-    return step.queue_ms > 0 or any(attempt.queue_ms > 0 for attempt in step.attempts)
 
 
 def _longest(texts: "list[Text] | list[str]") -> int:

@@ -8,6 +8,7 @@ import msgspec
 from rich.text import Text
 
 from stretto.cli.options import DEFAULT_WORKFLOW
+from stretto.cli.pasted import PASTED
 from stretto.record.model import Run
 from stretto.runtime.asked import is_of_training
 
@@ -52,7 +53,7 @@ def settling(run: Run, in_doubt: Sequence[str], typed: Typed) -> Text:
         return Text.assemble(f"find out whether {each}; ", no_way_on(run.id, typed))
     then = "then, one after the other" if several else "then"
     command = f"{typed.resume(run, in_doubt)} --happened OUTPUT"
-    text = Text.assemble(f"find out whether {each}, {then}: ", (command, "bold"), " or ", ("--did-not-happen", "bold"))
+    text = Text.assemble(f"find out whether {each}, {then}: ", (command, PASTED), " or ", ("--did-not-happen", PASTED))
     text.append("; with neither it is sent again where its component is `idempotent`, asked for where it can be")
     if typed.weights is None and any(step.actions for step in run.steps):
         text.append("; when it was made with --checkpoint, give that again")

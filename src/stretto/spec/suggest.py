@@ -1,6 +1,6 @@
 """Guesses which name somebody meant."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 CHARS_PER_SLIP: Final = 3
@@ -9,12 +9,16 @@ CHARS_PER_SLIP: Final = 3
 MIN_PREFIX_CHARS: Final = 3
 """A shorter beginning fits too many names to be a hint."""
 
+MOST_LISTED: Final = 12
+"""Names in one message; more are looked up, not read."""
+
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that was most likely meant, or None when nothing is near enough to be worth saying.
 
     Case and the difference between ``-``, ``_`` and space do not count. A name that begins exactly one
-    candidate is taken for it. Equal distances go to the first in order of the candidates.
+    candidate is taken for it, and so is one of several words that only one candidate has all of. Equal
+    distances go to the first in order of the candidates.
     """
     wanted = _plain(name)
     options = [(candidate, _plain(candidate)) for candidate in dict.fromkeys(candidates)]
@@ -23,7 +27,16 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
         distance = slips(wanted, plain, best_distance)
         if distance < best_distance and distance < max(len(wanted), len(plain)):
             best, best_distance = candidate, distance
-    return best or _completed(wanted, options)
+    return best or _completed(wanted, options) or _with_words(wanted, options)
+
+
+def listed(names: Sequence[str], wrong: str) -> str:
+    """The names that there are, for a message about a wrong one: of many those that have a word of it, or the first."""
+    if len(names) <= MOST_LISTED:
+        return ", ".join(names)
+    words = set(_plain(wrong).split("_"))
+    alike = [name for name in names if words & set(_plain(name).split("_"))]
+    return f"{', '.join((alike or names)[:MOST_LISTED])}, ... ({len(names)} in all)"
 
 
 def _completed(wanted: str, options: list[tuple[str, str]]) -> str | None:
@@ -31,6 +44,12 @@ def _completed(wanted: str, options: list[tuple[str, str]]) -> str | None:
         return None
     begun = [candidate for candidate, plain in options if plain.startswith(wanted)]
     return begun[0] if len(begun) == 1 else None
+
+
+def _with_words(wanted: str, options: list[tuple[str, str]]) -> str | None:
+    words = set(wanted.split("_"))
+    having = [candidate for candidate, plain in options if words <= set(plain.split("_"))]
+    return having[0] if len(words) > 1 and len(having) == 1 else None
 
 
 def _plain(name: str) -> str:

@@ -117,7 +117,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
             gutter = f"{self.line:>5} | "
             before = self.excerpt[: max(0, self.column - self.excerpt_column)]
             lines.append(f"{gutter}{self.excerpt}")
-            lines.append(" " * len(gutter) + _blank(before) + "^" * max(1, self.width))
+            lines.append(f"{'| ':>{len(gutter)}}{_blank(before)}{'^' * max(1, self.width)}")
         if self.expected:
             lines.append(f"  expected: {self.expected}")
         if self.suggestion:

@@ -1,6 +1,7 @@
 """`stretto chaos`: the exit code, the report, and what is refused."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,39 @@ def test_progress_goes_on_to_the_mutants_when_the_runs_are_done() -> None:
 def test_the_schema_of_a_plan_is_published(cli: Cli) -> None:
     document = json.loads(cli("schema", "chaos").out)
     assert document["$id"] == "urn:stretto:schema:chaos:1"
+
+
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_its_commands_are_in_one_piece_and_make_the_very_run_again(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    one = '{"query": "a city, so long a name that it is on no line"}'
+    store = "a-folder-whose-name-is-rather-long-too.db"
+    lines = cli("chaos", "--runs", "12", "--seed", "5", "--input", one, "--store", store).out.splitlines()
+    show = next(line for line in lines if "stretto runs show" in line)
+    assert cli(*shlex.split(show)[1:]).code == 0
+    words = shlex.split(next(line for line in lines if "stretto chaos workflow.yaml" in line).partition("stretto ")[2])
+    (broke,) = cli(*words, "--json").document["broke"]
+    assert broke["index"] == int(words[-1])
+
+
+def test_without_a_plan_it_says_how_to_write_one(cli: Cli, plan: Path) -> None:
+    plan.unlink()
+    told = cli("chaos")
+    assert told.code == 2
+    assert "there is no chaos.yaml beside workflow.yaml, and no --plan FILE was given" in told.err
+    assert "`stretto schema chaos`" in told.err
+    plan.write_text("".join(f"{line.strip()}\n" for line in told.err.splitlines()[1:3]) + "inputs: [{query: oslo}]\n")
+    assert cli("chaos", "--runs", "3").code == 0
+
+
+def test_how_runs_ended_is_told_apart_for_those_that_another_fault_struck_too(cli: Cli) -> None:
+    told = cli("chaos", "--runs", "30", "--json").document["faults"]
+    jitter = next(row for row in told if row["fault"] == "jitter")
+    assert set(jitter["outcomes_alone"]) == {"ok"}, "a jitter parks nothing"
+    assert "parked" in jitter["outcomes"]
+    shown = cli("chaos", "--runs", "30").out
+    parked, ok = (jitter["outcomes"].get(name, 0) for name in ("parked", "ok"))
+    assert ok == jitter["outcomes_alone"]["ok"]
+    assert f"{ok} ok; struck by others too: {parked} parked" in shown

@@ -68,3 +68,13 @@ def test_one_that_the_file_has_outgrown_is_told(cli: Cli, folder: Path) -> None:
     )
     out = cli("config", "list", "workflow.yaml", "--changed").out
     assert "800ms is passed over" in out
+
+
+def test_reasons_are_no_towers_of_words_on_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    reason = "the planner is slow while its index is built anew, which takes until the evening"
+    cli("config", "set", "workflow.yaml", KEY, "800ms", "--reason", reason)
+    monkeypatch.setenv("COLUMNS", "80")
+    for verb in (("list", "workflow.yaml", "--changed"), ("history", "workflow.yaml")):
+        lines = cli("config", *verb).out.splitlines()
+        assert len(lines) <= 4, lines
+        assert reason in " ".join(" ".join(lines).split())

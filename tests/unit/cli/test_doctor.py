@@ -214,3 +214,10 @@ class TestLosses:
         self.damaged(folder, "UPDATE runs SET status = NULL, owner = 'gone', lease_until_ns = 1")
         losses = cli("doctor", "--json").document["losses"]
         assert (losses["interrupted"], losses["total"]) == (1, 1)
+
+
+def test_a_store_that_is_named_and_is_not_there_is_wrong(cli: Cli) -> None:
+    told = cli("doctor", "--store", "typo.db")
+    assert told.code == 1
+    assert "there is none at " in told.out
+    assert told.out.rstrip().endswith("1 thing is wrong")

@@ -1,12 +1,14 @@
 """`stretto resources`, and what other verbs show of probes."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
-from stretto.cli.resources import _table
+from stretto.cli.resources import _redrawn, _table
 from tests.unit.cli.conftest import Cli
 
 PROBED = """
@@ -86,3 +88,20 @@ def test_runs_show_has_what_each_step_saw(cli: Cli, probed: Path) -> None:
     assert "book   threads_busy 0" in out
     assert "never  cpu_load_percent " in out
     assert '"threads_busy": 0' in cli("runs", "show", "last", "--step", "book").out
+
+
+def test_on_a_terminal_a_reading_is_drawn_over_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = io.StringIO()
+    terminal = Console(file=told, force_terminal=True, width=80, _environ={"TERM": "xterm"})
+    monkeypatch.setattr("stretto.cli.resources.results", lambda: terminal)
+    with _redrawn() as draw:
+        draw(Text("first\nfigure"))
+        draw(Text("second\nfigure"))
+    assert told.getvalue().count("\x1b[1A") >= 1, "the cursor goes up again"
+
+
+def test_elsewhere_readings_follow_one_another(capsys: pytest.CaptureFixture[str]) -> None:
+    with _redrawn() as draw:
+        draw(Text("first"))
+        draw(Text("second"))
+    assert capsys.readouterr().out == "first\n\nsecond\n\n"

@@ -187,6 +187,24 @@ def test_ids_statuses_and_times_stand_in_one_piece_at_any_width(listed: Callable
     assert ("took" in out, "started" in out) == (columns >= 90, columns >= 120)
 
 
+@pytest.mark.parametrize("columns", [77, 80, 90, 120])
+def test_each_run_is_one_line(listed: Callable[[int], str], columns: int) -> None:
+    assert len(listed(columns).splitlines()) == 4
+
+
+def test_an_attempts_error_of_several_lines_keeps_them(cli: Cli, ran: Ran, folder: Path) -> None:
+    raised = 'raise ValueError("no seats:\\n  /row: taken\\n  /price: too high")'
+    (folder / "components.py").write_text(COMPONENTS.replace('raise ValueError("no seats left")', raised))
+    (folder / "workflow.yaml").write_text(
+        (folder / "workflow.yaml")
+        .read_text()
+        .replace("    component: book\n", "    component: book\n    resilience: {retry: {attempts: 2}}\n")
+    )
+    ran("fail")
+    lines = [line.strip() for line in cli("runs", "show", "last", "--step", "book").out.splitlines()]
+    assert "/row: taken" in lines[3:], lines
+
+
 @pytest.mark.parametrize("columns", [60, 80, 100])
 def test_the_state_and_time_of_a_write_stand_in_one_piece(
     cli: Cli, ran: Ran, monkeypatch: pytest.MonkeyPatch, columns: int

@@ -1,10 +1,12 @@
 """Bars: where they begin, how long they are, what they are made of."""
 
+from io import BytesIO, TextIOWrapper
+
 import pytest
 from rich.console import Console
 
 from stretto.cli.step_tree import StepNode
-from stretto.cli.timeline import ASCII, bar, timeline
+from stretto.cli.timeline import ASCII, bar, legend, timeline
 from stretto.record.model import NULL, Attempt, ErrorInfo, Manifest, Run, StepRecord
 from stretto.types.enums import RunStatus, StepStatus
 from stretto.types.ids import Digest, RunId, StepPath
@@ -96,3 +98,22 @@ def test_a_step_tells_of_its_attempts_and_copies_and_of_those_that_were_never_ma
     with console.capture() as drawn_so:
         console.print(timeline(run_of(record), console))
     assert drawn_so.get().rstrip().endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ([step(started_ms=0, ended_ms=100)], "# working"),
+        ([step(started_ms=0, ended_ms=100, attempts=(Attempt(started_ms=0, error=SHED),))], ""),
+        ([step(started_ms=0, ended_ms=90, attempts=(Attempt(started_ms=0, queue_ms=90, error=SHED),))], ". waiting"),
+    ],
+)
+def test_the_legend_tells_of_what_is_drawn_and_of_nothing_else(steps: list[StepRecord], told: str) -> None:
+    with TextIOWrapper(BytesIO(), encoding="ascii") as stream:
+        assert legend(run_of(*steps), Console(width=100, file=stream)).plain == told
+
+
+def test_the_legend_explains_the_dots_of_a_step_that_was_never_asked() -> None:
+    with TextIOWrapper(BytesIO(), encoding="utf-8") as stream:
+        run = run_of(step(started_ms=0, ended_ms=100, attempts=(Attempt(started_ms=0, error=SHED),)))
+        assert legend(run, Console(width=100, file=stream)).plain == "· not asked, or between attempts"

@@ -46,7 +46,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 
 def test_the_caret_stands_under_the_place_in_wide_text_and_after_tabs() -> None:
     problem = Source("f", "世\tx").problem(2, 3, SpecCode.TYPE, "wrong")
-    assert str(problem).splitlines()[2] == " " * 8 + "  \t^"
+    assert str(problem).splitlines()[2] == "      |   \t^"
 
 
 def _scalar(text: str) -> Located[str]:

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from stretto.spec.suggest import nearest, slips
+from stretto.spec.suggest import MOST_LISTED, listed, nearest, slips
 
 KEYS = ("name", "component", "condition", "input_mapping", "output_mapping", "needs", "for_each", "max_rounds")
 
@@ -49,3 +49,27 @@ def test_the_limit_only_caps_the_distance(a: str, b: str, limit: int) -> None:
 @given(st.text("abcd_", min_size=3, max_size=12))
 def test_a_name_is_its_own_nearest(name: str) -> None:
     assert nearest(name, ["unrelated", name]) == name
+
+
+RESOURCES = tuple(
+    f"{what}_{of}"
+    for what in ("cpu_load", "memory_used", "disk_used")
+    for of in ("percent", "bytes", "age", "peak", "ms")
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("cpu_percent", "cpu_load_percent"), ("percent_cpu", "cpu_load_percent"), ("used_bytes", None), ("percent", None)],
+)
+def test_words_that_only_one_name_has_all_of_mean_it(name: str, meant: str | None) -> None:
+    assert nearest(name, RESOURCES) == meant
+
+
+def test_of_many_names_a_message_lists_those_that_have_a_word_of_the_wrong_one() -> None:
+    assert listed(RESOURCES, "cpu_bytes") == (
+        "cpu_load_percent, cpu_load_bytes, cpu_load_age, cpu_load_peak, cpu_load_ms, memory_used_bytes, "
+        "disk_used_bytes, ... (15 in all)"
+    )
+    assert listed(RESOURCES, "zzz").count(",") == MOST_LISTED
+    assert listed(KEYS, "zzz") == ", ".join(KEYS)

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from stretto.chaos.experiment import Experiment
 from stretto.chaos.lapse import LapsingLoop
 from stretto.chaos.report import ChaosReport
+from stretto.cli.chaos.again import ChaosCommand
 from stretto.cli.chaos.given import hold_to_contract, read_given
 from stretto.cli.chaos.tables import report_tables
 from stretto.cli.checkpoints import with_checkpoints
@@ -22,12 +23,16 @@ from stretto.cli.terminal import note, notes, print_json, results, show, stdout_
 from stretto.cli.values import read_object, read_pairs
 from stretto.runtime.load import load
 from stretto.spec.chaos import load_chaos
+from stretto.spec.workflow import load_workflow
 from stretto.store.sqlite import Store
+from stretto.types.errors import UsageError
 
 app = typer.Typer(add_completion=False)
 
 DEFAULT_PLAN: Final = "chaos.yaml"
 """The plan that is meant when none is named: this file beside the workflow's."""
+
+USUAL_RUNS: Final = 100
 
 MOST_AT_ONCE: Final = 10_000
 """Runs at once, as of a training."""
@@ -42,7 +47,9 @@ def chaos(  # one parameter a flag
             "--plan", metavar="FILE", help=f"Faults and expectations. [default: {DEFAULT_PLAN} beside the workflow]"
         ),
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", metavar="N", min=1, help="Runs under faults. [default: 100]")] = 100,
+    runs: Annotated[
+        int, typer.Option("--runs", metavar="N", min=1, help=f"Runs under faults. [default: {USUAL_RUNS}]")
+    ] = USUAL_RUNS,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", min=0, help="Of every choice. [default: the plan's]")
     ] = None,
@@ -73,7 +80,7 @@ def chaos(  # one parameter a flag
     Exits with 1 when the plan's expectations are not met. The components are the real ones: run it where nothing of
     theirs matters. Injected waits take no time.
     """
-    chosen = plan or file.parent / DEFAULT_PLAN
+    chosen = plan or _beside(file)
     spec = load_chaos(chosen)
     one = None if given is None else read_object(given, "--input")
     asked = read_given(spec, chosen.parent, file, one=one, inputs=inputs, tasks=tasks)
@@ -97,7 +104,33 @@ def chaos(  # one parameter a flag
                 report = run_async(progress.follow(experiment), LapsingLoop)
             except KeyboardInterrupt:
                 report = experiment.report(stopped=True)
-        return _tell(report, file, place, as_json=as_json)
+        command = ChaosCommand(
+            file=file,
+            plan=plan,
+            runs=None if runs == USUAL_RUNS else runs,
+            seed=seed,
+            given=given,
+            one=one,
+            inputs=inputs,
+            tasks=tasks,
+            checkpoint=checkpoint or (),
+        )
+        return _tell(report, command, place, as_json=as_json)
+
+
+def _beside(file: Path) -> Path:
+    """The plan beside a workflow. Raises UsageError when there is none, with one to begin with."""
+    plan = file.parent / DEFAULT_PLAN
+    if plan.exists() or not file.is_file():  # of a workflow that is not there its own reader speaks
+        return plan
+    called = (step.component.value for step in load_workflow(file).steps if step.component is not None)
+    component = next(called, "NAME").partition("@")[0]
+    raise UsageError(
+        f"there is no {DEFAULT_PLAN} beside {file}, and no --plan FILE was given; write {plan}, for example:\n"
+        "  stretto: 1\n"
+        f"  faults: [{{component: {component}, fault: error, code: unavailable, rate: 0.2}}]\n"
+        "`stretto schema chaos` prints what else may stand in it"
+    )
 
 
 class _Progress:
@@ -130,12 +163,12 @@ class _Progress:
         self._bar.advance(self._shown)
 
 
-def _tell(report: ChaosReport, file: Path, store: Path, *, as_json: bool) -> int:
+def _tell(report: ChaosReport, command: ChaosCommand, store: Path, *, as_json: bool) -> int:
     """Print the report; returns the exit code."""
     if as_json:
         print_json({**msgspec.to_builtins(report), "met": report.met, "store": str(store)})
     else:
-        show(report_tables(report, file, store, results().width))
+        show(report_tables(report, command.only, store, results().width))
         note(f"the runs are in {store}")
     if report.stopped:
         return Exit.INTERRUPTED

@@ -1,7 +1,8 @@
 """A trial's report for people."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,8 +12,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from stretto.chaos.mutation import MutationScore
-from stretto.chaos.report import Broke, ChaosReport, Expectation
+from stretto.chaos.report import Broke, ChaosReport, Expectation, FaultRow
+from stretto.cli.pasted import PASTED, Whole
 from stretto.cli.rows import Row, labelled, one_piece
+from stretto.cli.section import Indented
 from stretto.cli.words import STATUS_STYLES, count_text, escaped, ms_text, number_text
 from stretto.types.json import Json
 
@@ -24,19 +27,23 @@ MOST_STRUCK: Final = 4
 
 MOST_SURVIVORS: Final = 10
 
+_LEAST_ENDS: Final = 30
+"""Columns that how struck runs ended is told in at least."""
+
 _VALUE_CHARS: Final = 40
 
 
-def report_tables(report: ChaosReport, file: Path, store: Path, width: int) -> RenderableType:
-    """Everything that the report says, for a terminal so many columns wide."""
+def report_tables(report: ChaosReport, again: Callable[[int], str], store: Path, width: int) -> RenderableType:
+    """Everything that the report says, for a terminal so many columns wide; `again` is the command that makes one run
+    alone."""
     parts: list[RenderableType] = [_head(report), Padding(labelled(_figures(report), width - 2), (0, 0, 0, 2))]
     if report.faults:
         parts += [Text("\nWhat was injected, and how the runs that it struck ended", "bold")]
-        parts += [Padding(labelled(_faults(report), width - 2), (0, 0, 0, 2))]
+        parts += [Padding(labelled(_faults(report), width - 2, prose=_LEAST_ENDS), (0, 0, 0, 2))]
     if report.mutation is not None:
         parts += list(_mutation(report.mutation, width))
     if report.broke:
-        parts += list(_broken(report.broke, file, store))
+        parts += list(_broken(report.broke, again, store))
     parts += [Text("\nExpected", "bold"), Padding(labelled(_expected(report), width - 2), (0, 0, 0, 2))]
     return Group(*parts)
 
@@ -81,13 +88,23 @@ def _figures(report: ChaosReport) -> list[Row]:
 def _faults(report: ChaosReport) -> list[Row]:
     rows: list[Row] = []
     for row in report.faults:
-        ends = ", ".join(f"{count} {status}" for status, count in sorted(row.outcomes.items()))
         struck = f"{count_text(row.injected, 'call')} in {count_text(row.runs, 'run')}"
         never = "never struck: a call was not made, or another fault came first"
         rows.append(
-            (Text(row.what), [Text(row.at), one_piece(struck) if row.injected else Text(""), Text(ends or never)])
+            (Text(row.what), [Text(row.at), one_piece(struck) if row.injected else Text(""), Text(_ends(row) or never)])
         )
     return rows
+
+
+def _ends(row: FaultRow) -> str:
+    """How its runs ended: those that it struck alone, and apart from them those where it may have been another."""
+    shared = Counter(row.outcomes) - Counter(row.outcomes_alone)
+    parts = [_counts(row.outcomes_alone)] if row.outcomes_alone else []
+    return "; ".join([*parts, *([f"struck by others too: {_counts(shared)}"] if shared else [])])
+
+
+def _counts(outcomes: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {status}" for status, count in sorted(outcomes.items()))
 
 
 def _mutation(score: MutationScore, width: int) -> Iterator[RenderableType]:
@@ -109,7 +126,7 @@ def _mutation(score: MutationScore, width: int) -> Iterator[RenderableType]:
             yield Padding(Text(f"and {len(score.survivors) - MOST_SURVIVORS} more; --json tells all"), (0, 0, 0, 4))
 
 
-def _broken(broke: Sequence[Broke], file: Path, store: Path) -> Iterator[RenderableType]:
+def _broken(broke: Sequence[Broke], again: Callable[[int], str], store: Path) -> Iterator[RenderableType]:
     """Runs that broke alike together, with one of them to look at."""
     groups: dict[tuple[str, str, str], list[Broke]] = {}
     for each in broke:
@@ -120,15 +137,14 @@ def _broken(broke: Sequence[Broke], file: Path, store: Path) -> Iterator[Rendera
         one = _plainest(alike)
         why = f" ({reason})" if reason and reason != status else ""
         head = Text.assemble(f"{len(alike)} ", (status, STATUS_STYLES.get(status, "red")), f"{why}: {error}")
-        yield Padding(head, (0, 0, 0, 2))
+        yield Indented(Whole(head))
         yield Padding(Text(f"run {one.index}: {_struck(one)}", "dim"), (0, 0, 0, 4))
         show = shlex.join(["stretto", "runs", "show", one.run, "--store", str(store)])
-        yield Padding(Text(show, "bold", no_wrap=True, overflow="ignore"), (0, 0, 0, 4))
+        yield Indented(Whole(Text(show, PASTED)), 4)
     if len(shown) > MOST_BROKEN:
         yield Padding(Text(f"and {len(shown) - MOST_BROKEN} more ways; --json tells all"), (0, 0, 0, 2))
-    first = _plainest(shown[0][1]).index
-    again = f"one of them alone: stretto chaos {shlex.quote(str(file))} ... --only {first}"
-    yield Padding(Text(again, "dim"), (0, 0, 0, 2))
+    command = again(_plainest(shown[0][1]).index)
+    yield Indented(Whole(Text.assemble(("one of them alone: ", "dim"), (command, PASTED))))
 
 
 def _plainest(alike: Sequence[Broke]) -> Broke:

@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import typer
@@ -13,6 +13,9 @@ from stretto.cli.who import who
 from stretto.runtime.load import load, store_path
 from stretto.store.sqlite import Store
 from stretto.types.setting import Setting, SettingValue
+
+LEAST_REASON: Final = 30
+"""Columns that who changed a figure, and why, is told in at least: in fewer it reads as a tower of words."""
 
 File = Annotated[
     Path,

@@ -6,10 +6,11 @@ import msgspec
 import typer
 from rich.text import Text
 
+from stretto.cli.config.changing import LEAST_REASON
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
-from stretto.cli.rows import Row, labelled, one_piece
+from stretto.cli.rows import Row, labelled
 from stretto.cli.terminal import note, print_json, results, show
 from stretto.cli.words import escaped, time_text
 from stretto.runtime.load import store_path
@@ -36,17 +37,18 @@ def show_history(
         listed: list[Json] = [msgspec.to_builtins(each) for each in changes]
         print_json({"workflow": name, "changes": listed, "store": str(kept.path)})
     elif changes:
-        show(labelled([_row(each) for each in changes], results().width))
+        digits = len(str(changes[-1].revision))
+        show(labelled([_row(each, digits) for each in changes], results().width, prose=LEAST_REASON))
     else:
         what = "nothing" if key is None else f"nothing named '{key}'"
         note(f"{what} of workflow '{name}' was changed")
     return Exit.OK
 
 
-def _row(each: Setting) -> Row:
+def _row(each: Setting, digits: int) -> Row:
     value = Text("taken back", "dim") if each.value is None else Text(escaped(str(each.value)), "bold")
-    told = (one_piece(time_text(each.at_ns), "dim"), Text(escaped(each.key)), value, Text(_by(each)))
-    return Text(str(each.revision), "dim"), told
+    when = Text(f"{each.revision:<{digits}}  {time_text(each.at_ns)}", "dim")
+    return when, (Text(escaped(each.key)), value, Text(_by(each)))
 
 
 def _by(each: Setting) -> str:

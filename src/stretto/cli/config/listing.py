@@ -7,6 +7,7 @@ import msgspec
 import typer
 from rich.text import Text
 
+from stretto.cli.config.changing import LEAST_REASON
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
@@ -36,7 +37,7 @@ def list_settings(
     if as_json:
         print_json({"workflow": workflow.name, "settings": _document(shown), "store": str(kept.path)})
     elif shown:
-        show(labelled([_row(each) for each in shown.values()], results().width))
+        show(labelled([_row(each) for each in shown.values()], results().width, prose=LEAST_REASON))
     else:
         note(f"nothing of workflow '{workflow.name}' was changed" if changed else "nothing of it can be changed")
     return Exit.OK

@@ -23,7 +23,7 @@ def examine_store(path: Path, *, given: Path | None) -> Sequence[Finding]:
     findings: list[Finding] = []
     try:
         if not is_there(path):
-            return [_no_store(path)]
+            return [_no_store(path, given=given)]
         if not path.is_file():
             return [_no_file(path)]
         findings += _file(path)
@@ -45,7 +45,8 @@ def _no_file(path: Path) -> Finding:
     )
 
 
-def _no_store(path: Path) -> Finding:
+def _no_store(path: Path, *, given: Path | None) -> Finding:
+    """Somebody who names a store means one that is there; the usual place may well be empty before the first run."""
     folder = next(parent for parent in path.absolute().parents if is_there(parent))
     if not folder.is_dir():
         return Finding(
@@ -53,6 +54,13 @@ def _no_store(path: Path) -> Finding:
             state=State.WRONG,
             text=f"none at {path}, and {folder} is no folder",
             remedy="name another store with --store or $STRETTO_STORE",
+        )
+    if os.access(folder, os.W_OK) and given is not None:
+        return Finding(
+            name="store",
+            state=State.WRONG,
+            text=f"there is none at {path.absolute()}",
+            remedy="see that the path is right; only a first run makes a store there",
         )
     if os.access(folder, os.W_OK):
         return Finding(name="store", state=State.NOTE, text=f"none yet at {path}; the first run makes it")

@@ -18,6 +18,7 @@ from stretto.cli.new.scaffold import COMPONENTS, FILES, README, example_request,
 from stretto.cli.new.trunk import along_the_trunk
 from stretto.cli.new.whiteboard import Question, Whiteboard, read_answers
 from stretto.cli.options import AsJson
+from stretto.cli.pasted import PASTED, Whole
 from stretto.cli.plan_lines import step_lines
 from stretto.cli.terminal import is_unicode, notes, print_json, results, show
 from stretto.spec.texts import WORKFLOW_NAME
@@ -82,7 +83,7 @@ def new(
 
 def _show_lines(*lines: str) -> None:
     for line in lines:
-        show(Text(f"  {line}", "bold"))
+        show(Whole(Text(f"  {line}", PASTED)))
 
 
 def _place_of(measure: str, text: str) -> str:

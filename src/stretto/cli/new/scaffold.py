@@ -16,7 +16,9 @@ COMPONENTS: Final = "components.py"
 
 TASKS: Final = "tasks.jsonl"
 
-FILES: Final = ("workflow.yaml", "contract.yaml", COMPONENTS, "test_workflow.py", README, TASKS)
+PYTEST: Final = "pytest.ini"
+
+FILES: Final = ("workflow.yaml", "contract.yaml", COMPONENTS, "test_workflow.py", PYTEST, README, TASKS)
 
 FEWEST_TASKS: Final = 12
 """As many as one update of a training takes when nothing else is said."""

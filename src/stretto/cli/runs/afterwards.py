@@ -7,6 +7,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from stretto.cli.pasted import Whole
 from stretto.cli.rows import labelled, one_piece
 from stretto.cli.waiting import Typed, settling
 from stretto.cli.words import escaped, time_text
@@ -29,7 +30,7 @@ def effects_table(effects: Sequence[EffectRecord], run: Run, typed: Typed, width
     in_doubt = [effect.path for effect in effects if effect.in_doubt]
     if not in_doubt:
         return table
-    return Group(table, Text("In doubt: ").append_text(settling(run, in_doubt, typed)))
+    return Group(table, Whole(Text("In doubt: ").append_text(settling(run, in_doubt, typed))))
 
 
 def annotations_table(annotations: Sequence[Annotation], width: int) -> RenderableType:

@@ -26,6 +26,7 @@ app = typer.Typer(add_completion=False)
 _GAP: Final = 2
 """Cells between two columns."""
 
+_WORKFLOW: Final = "workflow"
 _LEAST_WORKFLOW: Final = 10
 _LEAST_LABELS: Final = 24
 """Cells below which these say nothing any more."""
@@ -99,15 +100,22 @@ class _Column(msgspec.Struct, frozen=True, kw_only=True):
     options: Mapping[str, Any] = msgspec.field(default_factory=dict)  # Any: what rich takes
 
     @property
+    def widest(self) -> int:
+        """Cells that it fills, with the gap after it."""
+        return max(len(self.name), *(_cells(cell) for cell in self.cells)) + _GAP
+
+    @property
     def takes(self) -> int:
         """Cells that it needs, with the gap after it."""
-        widest = max(len(self.name), *(_cells(cell) for cell in self.cells))
-        return min(widest, self.least or widest) + _GAP
+        return min(self.widest, self.least + _GAP if self.least else self.widest)
 
 
 def _table(found: Sequence[RunSummary], marks: _Marks, width: int) -> Table:
     table = Table(box=None, padding=(0, _GAP, 0, 0), header_style="dim", pad_edge=False)
     columns = _fitting(_columns(found, marks), width + _GAP)
+    others = sum(column.takes for column in columns if column.name != _WORKFLOW)
+    if others + next(column.widest for column in columns if column.name == _WORKFLOW) > width + _GAP:
+        columns = _fitting(_columns(found, marks, versions=False), width + _GAP)
     for column in columns:
         if column.least:
             table.add_column(column.name, min_width=min(column.least, column.takes - _GAP), **column.options)
@@ -118,16 +126,16 @@ def _table(found: Sequence[RunSummary], marks: _Marks, width: int) -> Table:
     return table
 
 
-def _columns(found: Sequence[RunSummary], marks: _Marks) -> tuple[_Column, ...]:
+def _columns(found: Sequence[RunSummary], marks: _Marks, *, versions: bool = True) -> tuple[_Column, ...]:
     right = {"justify": "right"}
     return (
         _Column(name="run", cells=[run.id for run in found]),
         _Column(name="started", cells=[time_text(run.started_at_ns) for run in found], options={"style": "dim"}),
         _Column(
-            name="workflow",
-            cells=[escaped(f"{run.workflow} {run.version}") for run in found],
+            name=_WORKFLOW,
+            cells=[escaped(f"{run.workflow} {run.version}" if versions else run.workflow) for run in found],
             least=_LEAST_WORKFLOW,
-            options={"overflow": "fold"},
+            options={"overflow": "ellipsis", "no_wrap": True},
         ),
         _Column(name="status", cells=[_status(run, marks) for run in found]),
         _Column(
@@ -148,7 +156,7 @@ def _columns(found: Sequence[RunSummary], marks: _Marks) -> tuple[_Column, ...]:
 def _fitting(columns: Sequence[_Column], width: int) -> list[_Column]:
     """Those that say something and that there is room for: how long it took comes before when it was."""
     by_name = {column.name: column for column in columns}
-    shown = {"run", "workflow", "status"}
+    shown = {"run", _WORKFLOW, "status"}
     room = width - sum(by_name[name].takes for name in shown)
     for name in ("took", "reward", "started", "labels"):
         if not any(by_name[name].cells):

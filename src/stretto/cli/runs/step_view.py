@@ -77,7 +77,8 @@ def _short(raw: msgspec.Raw, room: int) -> Text:
 def _attempt(number: int, attempt: Attempt) -> Text:
     text = Text(f"{number}  {ms_text(attempt.queue_ms)} waiting, {ms_text(attempt.service_ms)} working")
     if attempt.error is not None:
-        text.append(f"  {' '.join(printable_lines(attempt.error.message))}", "red")
+        first, *rest = printable_lines(attempt.error.message)
+        text.append("\n".join([f"  {first}", *(f"   {line}" for line in rest)]), "red")
     return text
 
 

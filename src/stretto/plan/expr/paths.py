@@ -11,7 +11,7 @@ from stretto.plan.expr.report import Report
 from stretto.plan.expr.scope import Leaf, PathScope, UnknownPath
 from stretto.plan.expr.syntax import Ident, Index, Literal, Node, Select
 from stretto.plan.valuetype import DYN, Kind, Missing, ValueType
-from stretto.spec.suggest import nearest
+from stretto.spec.suggest import listed, nearest
 from stretto.types.json import PathPart
 
 
@@ -117,7 +117,7 @@ class Paths:
         method = FOREIGN_FUNCTIONS.get(name, name)
         if not near and method in FUNCTIONS and FUNCTIONS[method].method:
             near = f"{method}()"
-        expected = f"one of {', '.join(valid)}" if valid else ""
+        expected = f"one of {listed(valid, name)}" if valid else ""
         self._report.at(*span, ExprCode.UNKNOWN_PATH, message, expected, near)
 
     def _elsewhere(self, span: tuple[int, int], unknown: UnknownPath) -> None:
