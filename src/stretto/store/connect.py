@@ -67,7 +67,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         try:
             return _reading(_connect(path), path)
         except sqlite3.Error as error:
-            if error.sqlite_errorcode & PRIMARY not in _NO_LOG or _has_log(path):
+            if error.sqlite_errorcode & PRIMARY not in _NO_LOG or log_bytes(path):
                 raise
             return _reading(_connect(path, f"{path.absolute().as_uri()}?immutable=1"), path)
     except sqlite3.Error as error:
@@ -111,7 +111,7 @@ def judge_header(path: Path) -> None:
         raise not_a_store(path, "it is not an SQLite database")
     page = int.from_bytes(header[_PAGE_SIZE_AT], "big")
     expected = int.from_bytes(header[_PAGE_COUNT_AT], "big") * (65536 if page == 1 else page)
-    if size < expected and not _has_log(path):
+    if size < expected and not log_bytes(path):
         raise damaged(path, f"it has {size:,} bytes where its header says {expected:,}; it was truncated")
 
 
@@ -120,12 +120,12 @@ def _header(path: Path) -> bytes:
         return file.read(_HEADER_BYTES)
 
 
-def _has_log(path: Path) -> bool:
-    """Whether a write-ahead log stands beside the file; then the log may hold what the file lacks."""
+def log_bytes(path: Path) -> int:
+    """Size of the write-ahead log beside the file; if there is one, it may hold what the file lacks."""
     try:
-        return os.stat(f"{path}-wal").st_size > 0
+        return os.stat(f"{path}-wal").st_size
     except FileNotFoundError:
-        return False
+        return 0
 
 
 def _connect(path: Path, uri: str = "") -> sqlite3.Connection:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from stretto.store.connect import connect_writer, patiently
+from stretto.store.connect import connect_writer, log_bytes, patiently
 from stretto.store.failure import store_error
 from stretto.store.living import identity
 from stretto.types.errors import StoreError
@@ -19,6 +19,9 @@ _BEGIN: Final = "BEGIN IMMEDIATE"
 
 _CHECKPOINT_BYTES: Final = 16 << 20
 """Of the log, about, between two checkpoints."""
+
+_MOST_LOG_BYTES: Final = 2 * _CHECKPOINT_BYTES
+"""Of the log's file, from which on the others wait for a checkpoint."""
 
 _TRANSACTION_BYTES: Final = 20_000
 """What a transaction adds to the log beside its documents: a few pages of tables and indexes."""
@@ -90,11 +93,16 @@ class Transactions:
         self._logged += size
 
     def checkpoint(self) -> None:
-        """Copy the log into the file when it has grown; it is then written from its start again."""
+        """Copy the log into the file when it has grown; it is then written from its start again.
+
+        Where several write, hardly ever is all of it copied at a moment when none of them adds to it, and it would grow
+        without end: when it has, the others are made to wait.
+        """
         if self._connection is None or not self.is_checkpoint_due:
             return
-        with suppress(sqlite3.Error):  # a reader or another writer is in its way: next time
-            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        with suppress(sqlite3.Error, OSError):  # a reader or another writer is in its way: next time
+            mode = "RESTART" if log_bytes(self._path) > _MOST_LOG_BYTES else "PASSIVE"
+            self._connection.execute(f"PRAGMA wal_checkpoint({mode})")
         self._logged = 0
 
     def close(self) -> None:

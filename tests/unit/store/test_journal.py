@@ -3,6 +3,7 @@ import threading
 import time
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -289,6 +290,25 @@ async def test_the_log_is_copied_into_the_file_before_it_grows_large(store: Stor
     for _ in range(500):
         await record(store, a_run(output=raw("x" * 100_000)), Durability.RUN)
     assert path.with_name(f"{path.name}-wal").stat().st_size < 40_000_000
+
+
+def test_the_log_does_not_grow_without_end_where_several_write_at_once(path: Path) -> None:
+    def write(store: Store) -> None:
+        async def main() -> None:
+            for _ in range(600):
+                run = a_run(output=raw("x" * 30_000))
+                journal = await store.open(msgspec.structs.replace(run, status=None, steps=[]), Durability.STEP)
+                await journal.seal(run)
+
+        asyncio.run(main())
+
+    with Store(path) as first, Store(path) as second, Store(path) as third:
+        threads = [threading.Thread(target=write, args=(store,)) for store in (first, second, third)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert path.with_name(f"{path.name}-wal").stat().st_size < 70_000_000
 
 
 async def test_a_run_that_is_cancelled_while_it_is_accepted_is_sealed_so(store: Store, other: Store) -> None:
