@@ -4,8 +4,10 @@ from typing import Final
 
 import msgspec
 from rich.cells import cell_len, set_cell_size
+from rich.style import Style
 from rich.text import Text
 
+from stretto.cli.pasted import MENDED
 from stretto.record.model import ErrorInfo
 from stretto.spec.source import printable
 from stretto.types.errors import ContractError, InputError, NotJsonError, Problem, SpecError, StrettoError, Violation
@@ -41,8 +43,14 @@ def problem_text(problem: Problem, width: int) -> Text:
     if problem.expected:
         text.append("\n  expected: ", "dim").append(problem.expected)
     if problem.suggestion:
-        text.append("\n  try: ", "dim").append(problem.suggestion, "green")
+        text.append("\n  try: ", "dim").append(problem.suggestion, _style_of(problem.suggestion, width))
     return text.append(f"\n  [{problem.code}]", "dim")
+
+
+def _style_of(suggestion: str, width: int) -> str | Style:
+    """A text to be pasted stays in one piece; a remedy in words that fills more than a line is wrapped."""
+    is_text = suggestion.startswith(tuple("{[\"'")) or cell_len(suggestion) <= width
+    return MENDED if is_text else "green"
 
 
 def failure_text(error: ErrorInfo) -> Text:

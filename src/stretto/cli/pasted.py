@@ -15,6 +15,9 @@ from rich.text import Text
 PASTED: Final = Style(bold=True, meta={"pasted": True})
 """The style of what is to be copied."""
 
+MENDED: Final = Style(color="green", meta={"pasted": True})
+"""The style of a text that is to stand in a file in place of a wrong one."""
+
 _QUOTED: Final = re.compile(r"`[^`\n]+`")
 """What messages set in backticks: a command, an expression, a key."""
 
@@ -30,7 +33,7 @@ _HELD: Final = "\ue000"
 def whole_lines(text: Text, width: int) -> Text:
     """The text wrapped at words to so many columns, nowhere inside of what is to be copied."""
     held, plain = text.copy(), list(text.plain)
-    spans = [(span.start, span.end) for span in text.spans if span.style is PASTED]
+    spans = [(span.start, span.end) for span in text.spans if span.style in (PASTED, MENDED)]
     if text.style is PASTED:
         spans.append((0, len(plain)))
     spans += [found.span() for pattern in (_QUOTED, _COMMAND) for found in pattern.finditer(text.plain)]

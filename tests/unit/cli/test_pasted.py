@@ -8,9 +8,11 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from stretto.cli.errors import problem_text
 from stretto.cli.pasted import PASTED, Whole, whole_lines
 from stretto.cli.section import section
 from stretto.cli.terminal import Trimmed
+from stretto.types.errors import Problem
 from tests.unit.cli.conftest import Cli
 
 COMMAND = 'stretto run workflow.yaml --input \'{"request": "I have a question about orders"}\''
@@ -43,6 +45,13 @@ def test_words_around_it_are_wrapped() -> None:
         "a b c d e",
         "five",
     ]
+
+
+def test_what_mends_a_file_is_in_one_piece_and_words_are_wrapped() -> None:
+    mended = '{retry: {attempts: 2}, timeout: 300ms, fallback: {output: {text: "later"}}}'
+    for suggestion, is_whole in ((mended, True), (f"write {mended} there", False)):
+        text = problem_text(Problem(code="spec.x", message="wrong", suggestion=suggestion), 40)
+        assert any(suggestion in line for line in shown(text, 40)) == is_whole
 
 
 def test_a_report_may_run_over_the_margin_where_it_stands_indented() -> None:
