@@ -123,15 +123,14 @@ def _scale(total_ms: float, width: int) -> Text:
 def legend(run: Run, console: Console) -> Text:
     """What the shades mean, of those that occur."""
     layout = _layout(run, console)
-    glyphs, drawn = layout.glyphs, "".join(layout.bar(row).plain for row in layout.rows)
-    meanings = {
-        glyphs.work: "working",
-        glyphs.queue: "waiting",
-        glyphs.failed: "failed attempt",
-        glyphs.pause: "not asked, or between attempts",
+    glyphs, attempts = layout.glyphs, [each for step in run.steps for each in step.attempts]
+    occurs = {
+        f"{glyphs.work} working": any(glyphs.work in layout.bar(row).plain for row in layout.rows),
+        f"{glyphs.queue} waiting": any(map(_waits, run.steps)),
+        f"{glyphs.failed} failed attempt": any(each.error and _was_made(each) for each in attempts),
+        f"{glyphs.pause} not asked, or between attempts": glyphs.pause.strip() and any(map(_pauses, run.steps)),
     }
-    told = [f"{glyph} {meant}" for glyph, meant in meanings.items() if glyph in drawn and glyph.strip()]
-    return Text("  ".join(told), "dim")
+    return Text("  ".join(told for told, is_there in occurs.items() if is_there), "dim")
 
 
 def bar(node: StepNode, total_ms: float, width: int, glyphs: Glyphs) -> Text:
@@ -217,6 +216,14 @@ def _facts(record: StepRecord) -> Iterator[Text]:
         yield Text("reused", "dim")
     if record.simulated:
         yield Text("simulated", "magenta")
+
+
+def _waits(step: StepRecord) -> bool:
+    return step.queue_ms > 0 or any(attempt.queue_ms > 0 for attempt in step.attempts)
+
+
+def _pauses(step: StepRecord) -> bool:
+    return len(step.attempts) > 1 or not all(map(_was_made, step.attempts))
 
 
 def _longest(texts: "list[Text] | list[str]") -> int:
