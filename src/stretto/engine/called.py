@@ -13,10 +13,11 @@ from stretto.types.json import Json, JsonObject
 from stretto.types.messages import Response, Usage
 
 
-class Called(msgspec.Struct, eq=False):
+class Called(msgspec.Struct, eq=False, gc=False):
     """A call of one component at one step path, and what became of it so far.
 
-    A struct, though it is no value: one with so many fields is made in C in a third of the time.
+    A struct, though it is no value: one with so many fields is made in C in a third of the time. Nothing that it holds
+    leads back to it, so the garbage collector need not look at it: 2 % of a run among a thousand.
     """
 
     state: RunState
