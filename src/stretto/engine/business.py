@@ -22,7 +22,7 @@ from stretto.engine.alarm import GRACE_S
 from stretto.engine.blame import tells_of_fault
 from stretto.engine.call import StepCall
 from stretto.engine.failure import error_info
-from stretto.engine.meaning import cross_answer, was_told_nothing
+from stretto.engine.meaning import keep_output, was_told_nothing
 from stretto.engine.request import RunRequest
 from stretto.engine.run_root import run_root
 from stretto.engine.seen import around
@@ -178,10 +178,7 @@ def keep_answer(run: Run, plan: Plan, business: BusinessFallback, frame: Frame) 
     answer: JsonObject = frame[business.op.slot]
     output = {name: get(frame) for name, get in business.output} if business.output else answer
     what = f"the answer of the fallback of workflow '{plan.name}'"
-    output = cross_answer(run, business.crossings_out, output, what)
-    if plan.output_check is not None and not plan.output_check.is_valid(output):
-        raise ContractError(f"{what} breaks its contract:", plan.output_check.violations(output))
-    return output
+    return keep_output(run, plan, business.crossings_out, output, what)
 
 
 def request_of(business: BusinessFallback, frame: Frame) -> JsonObject:

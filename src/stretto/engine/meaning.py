@@ -21,7 +21,7 @@ from stretto.plan.model import Plan
 from stretto.record.canonical import exact, snapshot
 from stretto.record.model import ErrorInfo, Run, StepRecord, decoded
 from stretto.record.texts import TEXT_CHARS, recordable
-from stretto.types.errors import MeaningError, Violation
+from stretto.types.errors import ContractError, MeaningError, Violation
 from stretto.types.json import Json, JsonObject
 from stretto.types.meaning import Aligned, AlignedBy, MeaningMode
 
@@ -172,16 +172,18 @@ def cross_recorded(called: Called, step: StepRecord) -> StepRecord:
     return msgspec.structs.replace(step, output=msgspec.Raw(snapshot(found.value)), evidence=evidence)
 
 
-def cross_answer(run: Run, crossings: tuple[Crossing, ...], output: JsonObject, what: str) -> JsonObject:
-    """Keep an answer of a run, once it has crossed; raises MeaningError where it may not stand."""
+def keep_output(run: Run, plan: Plan, crossings: tuple[Crossing, ...], output: JsonObject, what: str) -> JsonObject:
+    """Keep the output of a run, once it has crossed; raises ContractError where it may not stand."""
     found = crossed(output, crossings) if crossings else None
-    if found is None:
-        run.output = msgspec.Raw(snapshot(output))
-        return output
-    run.output = msgspec.Raw(snapshot(found.value))
-    run.evidence = evidence_of([found], run.evidence)
-    found.hold(what)
-    return found.value
+    if found is not None:
+        output = found.value
+        run.evidence = evidence_of([found], run.evidence)
+    run.output = msgspec.Raw(snapshot(output))
+    if found is not None:
+        found.hold(what)
+    if plan.output_check is not None and not plan.output_check.is_valid(output):
+        raise ContractError(f"{what} breaks its contract:", plan.output_check.violations(output))
+    return output
 
 
 def hold_input(run: Run, plan: Plan) -> None:

@@ -167,13 +167,8 @@ class Protection:
         return phase
 
     def _stood_in(self, streak: Streak, now: float) -> BreakerOpenError:
-        self.refused += 1
-        wait_s = streak.retry_at(now) - now
-        return BreakerOpenError(
-            f"component '{self.component}' is not asked: {streak.failures} calls in a row failed, the last so: "
-            f"{streak.why}; it is tried again in {wait_s:.3g} s",
-            retry_after_s=wait_s,
-        )
+        why = f"{streak.failures} calls in a row failed, the last so: {streak.why}"
+        return self._not_asked(why, streak.retry_at(now) - now)
 
     def heard(self, trial: int, now: float, error: BaseException | None, *, is_over: bool) -> None:
         """How an attempt ended; `trial` is what it was let through with, `is_over` whether it was made at all.
@@ -240,11 +235,13 @@ class Protection:
         _log.warning("the breaker of component '%s' opened: %s", self.component, breaker.opened_for)
 
     def _refused(self, breaker: Breaker, now: float) -> BreakerOpenError:
+        why = f"{breaker.opened_for}, so its breaker is {breaker.state.value.replace('_', ' ')}"
+        return self._not_asked(why, breaker.retry_at(now) - now)
+
+    def _not_asked(self, why: str, wait_s: float) -> BreakerOpenError:
         self.refused += 1
-        wait_s = breaker.retry_at(now) - now
         return BreakerOpenError(
-            f"component '{self.component}' is not asked: {breaker.opened_for}, so its breaker is "
-            f"{breaker.state.value.replace('_', ' ')}; it is tried again in {wait_s:.3g} s",
+            f"component '{self.component}' is not asked: {why}; it is tried again in {wait_s:.3g} s",
             retry_after_s=wait_s,
         )
 

@@ -9,7 +9,7 @@ from stretto.engine.downgrade import downgrade_of
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.graph import run_block
 from stretto.engine.history import History
-from stretto.engine.meaning import INPUT_PATH, cross_answer, hold_input
+from stretto.engine.meaning import INPUT_PATH, hold_input, keep_output
 from stretto.engine.request import RunRequest
 from stretto.engine.seen import around, picked
 from stretto.engine.state import Lane, RunState, StepFailed
@@ -81,10 +81,7 @@ def _read_output(state: RunState, frame: Frame) -> None:
         run.resources = msgspec.Raw(snapshot({**state.given, **picked(seen, plan.output_resources)}))
     try:
         output = {name: get(frame) for name, get in plan.output}
-        output = cross_answer(run, plan.crossings_out, output, f"the output of workflow '{plan.name}'")
-        if plan.output_check is not None and not plan.output_check.is_valid(output):
-            violations = plan.output_check.violations(output)
-            raise ContractError(f"the output of workflow '{plan.name}' breaks its contract:", violations)
+        keep_output(run, plan, plan.crossings_out, output, f"the output of workflow '{plan.name}'")
     except (ExpressionError, ContractError) as error:
         run.status, run.reason, run.error = RunStatus.FAILED, Reason.CONTRACT, error_info(error, "output")
         run.output = NULL  # it was refused: nobody may take it for an answer; the error tells what it held
