@@ -27,8 +27,7 @@ def _written(steps: Iterable[StepSpec], prefix: str) -> Iterator[tuple[str, Step
     for step in steps:
         path = prefix + step.name.value
         yield path, step
-        inner = step.repeat.steps if step.repeat else step.for_each.steps if step.for_each else ()
-        yield from _written(inner, f"{path}/")
+        yield from _written(step.inside, f"{path}/")
 
 
 def _step(line: StepLine, step: StepSpec, plan: Plan) -> Box:

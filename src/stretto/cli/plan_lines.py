@@ -6,7 +6,7 @@ from typing import assert_never
 import msgspec
 
 from stretto.cli.words import count_text
-from stretto.plan.model import AnyOp, Block, CallOp, Fallback, LoopOp, MapOp, Plan, SubOp
+from stretto.plan.model import AnyOp, Block, CallOp, Fallback, LoopOp, MapOp, Plan, SubOp, block_in
 from stretto.spec.durations import render, render_s
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
@@ -120,7 +120,7 @@ def _lines(block: Block, prefix: str, depth: int) -> Iterator[StepLine]:
             effect=_effect(op),
             rules=tuple(_rules(op)),
         )
-        body = _body(op)
+        body = block_in(op)
         if body is not None and body.ops[0].name:  # a map over one component has a body without a name of its own
             yield from _lines(body, f"{path}/", depth + 1)
 
@@ -147,7 +147,7 @@ def _calls(op: AnyOp) -> str:
     if isinstance(op, SubOp):
         return f"workflow {op.plan.name} {op.plan.version}"
     if isinstance(op, MapOp):
-        each = _sole_call(op)
+        each = op.sole_call
         return f"{each.component_name + ' ' if each else ''}for each of {op.over_source}"
     if isinstance(op, LoopOp):
         until = f" until {op.until_source}" if op.until_source else ""
@@ -156,20 +156,8 @@ def _calls(op: AnyOp) -> str:
 
 
 def _effect(op: AnyOp) -> Effect | None:
-    call = _sole_call(op) if isinstance(op, MapOp) else op
+    call = op.sole_call if isinstance(op, MapOp) else op
     return call.effect if isinstance(call, CallOp) and not call.action_field else None
-
-
-def _sole_call(op: MapOp) -> CallOp | None:
-    """The one component that a map calls when its body has no steps of its own."""
-    only = op.body.ops[0]
-    return only if isinstance(only, CallOp) and not only.name else None
-
-
-def _body(op: AnyOp) -> Block | None:
-    if isinstance(op, SubOp):
-        return op.plan.body
-    return op.body if isinstance(op, MapOp | LoopOp) else None
 
 
 def _rules(op: AnyOp) -> Iterator[str]:
@@ -181,7 +169,7 @@ def _rules(op: AnyOp) -> Iterator[str]:
             yield "a failed item is null"
     if op.share is not None:
         yield f"at most {op.share:.0%} of the budget"
-    call = _sole_call(op) if isinstance(op, MapOp) else op
+    call = op.sole_call if isinstance(op, MapOp) else op
     if isinstance(call, CallOp):
         yield from _call_rules(call)
 

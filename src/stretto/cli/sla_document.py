@@ -9,7 +9,8 @@ from stretto.plan.model import Plan
 from stretto.plan.sla.compose import WORKFLOW, Part, compose
 from stretto.plan.sla.figures import Bound
 from stretto.plan.sla.slack import Room, rooms
-from stretto.plan.sla.verdict import targets_of, working_s
+from stretto.plan.sla.verdict import targets_of
+from stretto.spec.durations import seconds
 
 NOTHING: Final = "the contract promises nothing, so nothing was composed"
 
@@ -62,7 +63,7 @@ def sla_document(plan: Plan) -> SlaDocument:
         return SlaDocument(checked=(), why_not=NOTHING, workflow={}, steps=())
     whole = compose(plan)
     held = dict(_held(whole))
-    work_s = working_s(plan.budget)
+    work_s = seconds(plan.budget.working)
     targets = targets_of(whole, plan.budget)
     is_cut = whole.promise.max_s is not None and targets.worst_s is None  # by the deadline
     checked = [

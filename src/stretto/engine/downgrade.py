@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from stretto.plan.model import Block, LoopOp, MapOp, Op, Plan, SubOp
+from stretto.plan.model import Block, Op, Plan, block_in
 from stretto.record.model import StepRecord
 from stretto.types.enums import Reason, StepStatus
 from stretto.types.ids import StepPath
@@ -32,12 +32,5 @@ def _place(body: Block, path: StepPath) -> _Place:
         ops: tuple[Op, ...] = () if block is None else block.ops
         position = next((index for index, op in enumerate(ops) if op.name == name), -1)
         place.append((position, name, -1 if number is None else int(number)))
-        block = _inside(ops[position]) if position >= 0 else None
+        block = block_in(ops[position]) if position >= 0 else None
     return tuple(place)
-
-
-def _inside(op: Op) -> Block | None:
-    """The block that a step holds, if it holds one."""
-    if isinstance(op, SubOp):
-        return op.plan.body
-    return op.body if isinstance(op, LoopOp | MapOp) else None

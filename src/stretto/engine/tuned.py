@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from stretto.plan.model import Block, CallOp, LoopOp, MapOp, Plan, SubOp
+from stretto.plan.model import Block, CallOp, Plan, block_in
 from stretto.types.budget import BudgetSpec
 
 OPERATIONAL: Final = ("timeout_s", "retry", "hedge", "priority")
@@ -48,7 +48,5 @@ def _calls(block: Block) -> Iterator[CallOp]:
     for op in block.ops:
         if isinstance(op, CallOp):
             yield op
-        elif isinstance(op, LoopOp | MapOp):
-            yield from _calls(op.body)
-        elif isinstance(op, SubOp):
-            yield from _calls(op.plan.body)
+        elif (inner := block_in(op)) is not None:
+            yield from _calls(inner)

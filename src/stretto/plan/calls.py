@@ -13,19 +13,20 @@ from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Reader, compile_mapping
 from stretto.plan.finding import Finder
-from stretto.plan.made_again import MadeAgain
+from stretto.plan.made_again import MadeAgain, retry_of
 from stretto.plan.meaning.meanings import Meanings
-from stretto.plan.model import NO_RETRY, CallOp, Fallback, Retry
+from stretto.plan.model import NO_RETRY, CallOp, Fallback
 from stretto.plan.names import Names
 from stretto.plan.protection import DeclaredProtections
 from stretto.plan.valuetype import ValueType, from_schema, mismatch
 from stretto.spec.contract_model import SlaSpec
-from stretto.spec.model import RetrySpec, StepSpec
+from stretto.spec.durations import seconds
+from stretto.spec.model import StepSpec
 from stretto.spec.source import Located
 from stretto.types.card import ANY_OBJECT, Card
 from stretto.types.enums import Scope
 from stretto.types.json import Schema
-from stretto.types.protocols import Component, RetryRule
+from stretto.types.protocols import Component
 
 NOTHING: Final[Mapping[str, SlaSpec]] = MappingProxyType({})
 
@@ -74,8 +75,8 @@ class Calls:
             input_check=None if mapped.proven else plain.input_check,
             reads=mapped.slots | breach_reads,
             resources=mapped.resources | breach_resources,
-            timeout_s=_seconds(resilience.timeout or self._longest(step)),
-            retry=_retry(resilience.retry),
+            timeout_s=seconds(resilience.timeout or self._longest(step)),
+            retry=NO_RETRY if resilience.retry is None else retry_of(resilience.retry),
             rejects=None if rejects is None else rejects.get,
             rejects_source="" if when is None else when.value,
             hedge=None if resilience.hedge is None else resilience.hedge.value,
@@ -155,19 +156,3 @@ class Calls:
 
 def _check(schema: Schema) -> Check | None:
     return None if schema == ANY_OBJECT else Check(schema)
-
-
-def _seconds(duration: timedelta | None) -> float | None:
-    return None if duration is None else duration.total_seconds()
-
-
-def _retry(spec: RetrySpec | None) -> RetryRule:
-    if spec is None:
-        return NO_RETRY
-    return Retry(
-        max_attempts=spec.attempts,
-        base_s=spec.base.total_seconds(),
-        cap_s=spec.cap.total_seconds(),
-        codes=frozenset(spec.on),
-        jitter=spec.jitter,
-    )

@@ -16,7 +16,7 @@ from stretto.plan.business import Businesses
 from stretto.plan.calls import Calls
 from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
-from stretto.plan.contradictions import check_contradictions, steps_in
+from stretto.plan.contradictions import check_contradictions
 from stretto.plan.fields import Mapped, Reader, compile_mapping
 from stretto.plan.finding import Finder, SubWorkflows
 from stretto.plan.flow import may_write
@@ -35,7 +35,7 @@ from stretto.plan.slots import Slots
 from stretto.plan.valuetype import DYN, INT, STRING, ValueType, array_of, from_schema, object_of
 from stretto.record.canonical import canonical
 from stretto.record.model import Manifest
-from stretto.spec.model import FieldMapping, StepSpec, WorkflowSpec
+from stretto.spec.model import FieldMapping, StepSpec, WorkflowSpec, steps_in
 from stretto.spec.report import Report
 from stretto.spec.resources_model import ResourcesSpec
 from stretto.spec.source import Located

@@ -4,18 +4,18 @@ An error is what no run can keep; what only some can is a note. Times are held a
 budget's deadline less its reserve.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Reader
+from stretto.plan.made_again import retry_of
 from stretto.spec.contract_model import SlaSpec
 from stretto.spec.durations import render
-from stretto.spec.model import ResilienceSpec, RetrySpec, StepSpec
+from stretto.spec.model import ResilienceSpec, RetrySpec, StepSpec, steps_in
 from stretto.spec.source import Span
 from stretto.types.budget import BudgetSpec
-from stretto.types.protection import Jitter
 
 ROUNDING_S: Final = 1e-9
 """By which a sum of seconds may be off."""
@@ -34,14 +34,6 @@ def check_contradictions(
     _check_slow_calls(calls, sla, reader)
 
 
-def steps_in(steps: Sequence[StepSpec]) -> Iterator[StepSpec]:
-    """Steps, and those of loops and maps in them."""
-    for step in steps:
-        yield step
-        yield from steps_in(step.repeat.steps if step.repeat is not None else ())
-        yield from steps_in(step.for_each.steps if step.for_each is not None else ())
-
-
 def time_out_of(step: StepSpec, sla: SlaSpec | None) -> timedelta | None:
     """How long one attempt may take: as the step says, else as the contract does."""
     return step.resilience.timeout or (None if sla is None else sla.max_latency)
@@ -57,7 +49,7 @@ class _Step:
         self._sla = sla
         self._reader = reader
         self._time_out = time_out_of(step, sla)
-        self._work = None if budget.deadline is None else budget.deadline - budget.reserve
+        self._work = budget.working
         self._left = "the run's deadline" if not budget.reserve else "the run's deadline less its reserve"
 
     def check(self) -> None:
@@ -159,12 +151,10 @@ class _Step:
 
 def attempts_that_fit(retry: RetrySpec, each: timedelta, work: timedelta) -> int:
     """Attempts that end within the working time when all take their time-out and the waits are the longest."""
-    spent_s, count = each.total_seconds(), 0
-    base_s, cap_s = retry.base.total_seconds(), retry.cap.total_seconds()
-    growth = 3.0 if retry.jitter is Jitter.DECORRELATED else 2.0  # as `Retry` has it
+    rule, spent_s, count = retry_of(retry), each.total_seconds(), 0
     while count < retry.attempts and spent_s <= work.total_seconds() + ROUNDING_S:
-        spent_s += min(cap_s, base_s * growth**count) + each.total_seconds()  # as floats, which growth cannot overflow
         count += 1
+        spent_s += rule.longest_wait_s(count) + each.total_seconds()
     return count
 
 

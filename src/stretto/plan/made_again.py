@@ -1,12 +1,25 @@
-"""What is made again though nothing failed: a call whose answer counts as none, and one that takes long."""
+"""What is made again: a call that failed, one whose answer counts as none, and one that takes long."""
 
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Read, Reader
+from stretto.plan.model import Retry
 from stretto.plan.names import Binding, Names
 from stretto.plan.valuetype import BOOL, from_schema
+from stretto.spec.model import RetrySpec
 from stretto.spec.source import Located, Span
 from stretto.types.card import Card
 from stretto.types.enums import Effect, Scope
+
+
+def retry_of(spec: RetrySpec) -> Retry:
+    """The rule that a step declares."""
+    return Retry(
+        max_attempts=spec.attempts,
+        base_s=spec.base.total_seconds(),
+        cap_s=spec.cap.total_seconds(),
+        codes=frozenset(spec.on),
+        jitter=spec.jitter,
+    )
 
 
 class MadeAgain:

@@ -73,11 +73,16 @@ class Retry:
             return None
         return max(self._backoff_s(attempt, draw, last_s), error.retry_after_s or 0.0)
 
+    def longest_wait_s(self, attempt: int) -> float:
+        """Seconds that it waits after failed attempt `attempt` at most, but for what a component asks for."""
+        growth = 3.0 if self.jitter is Jitter.DECORRELATED else 2.0
+        return min(self.cap_s, self.base_s * growth ** (attempt - 1))
+
     def _backoff_s(self, attempt: int, draw: float, last_s: float) -> float:
         if self.jitter is Jitter.DECORRELATED:
             highest = max(self.base_s, 3.0 * last_s)
             return min(self.cap_s, self.base_s + draw * (highest - self.base_s))
-        return draw * min(self.cap_s, self.base_s * 2.0 ** (attempt - 1))
+        return draw * self.longest_wait_s(attempt)
 
 
 NO_RETRY: Final[RetryRule] = Retry(max_attempts=1)
@@ -178,6 +183,12 @@ class MapOp(Op):
     """One item's result, read from the body's frame."""
     max_parallel: int
     null_on_error: bool = False
+
+    @property
+    def sole_call(self) -> CallOp | None:
+        """The one component that it calls when its body has no steps of its own."""
+        only = self.body.ops[0] if self.body.ops else None
+        return only if isinstance(only, CallOp) and not only.name else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,3 +345,10 @@ class Plan:
     """Mappings into a domain that were compared with where their values come from."""
     reward_weights: dict[str, float] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+
+
+def block_in(op: Op) -> Block | None:
+    """The block that a step holds, that of its workflow for a sub-workflow; None for a call."""
+    if isinstance(op, SubOp):
+        return op.plan.body
+    return op.body if isinstance(op, MapOp | LoopOp) else None

@@ -7,7 +7,7 @@ from stretto.plan.breach import check_breach
 from stretto.plan.codes import PlanCode
 from stretto.plan.fields import Reader
 from stretto.spec.contract_model import ContractSpec, RewardSpec
-from stretto.spec.model import StepSpec
+from stretto.spec.model import StepSpec, steps_in
 from stretto.spec.report import Report
 from stretto.spec.suggest import nearest
 from stretto.types.protocols import Component
@@ -42,7 +42,7 @@ def check_reward(weights: Sequence[RewardSpec], components: Iterable[Component],
 
 def check_promises(contract: ContractSpec, steps: Sequence[StepSpec], report: Report, reader: Reader) -> None:
     """Promises must be about steps that are there, and what answers when they are broken must be able to."""
-    by_name = {step.name.value: step for step in _steps_of(steps)}
+    by_name = {step.name.value: step for step in steps_in(steps)}
     known = {"workflow", *by_name}
     for promise in contract.sla:
         target = promise.target
@@ -61,11 +61,4 @@ def check_promises(contract: ContractSpec, steps: Sequence[StepSpec], report: Re
 
 def names_of(steps: Sequence[StepSpec]) -> Iterator[str]:
     """Names of steps, those inside loops and maps too."""
-    return (step.name.value for step in _steps_of(steps))
-
-
-def _steps_of(steps: Sequence[StepSpec]) -> Iterator[StepSpec]:
-    for step in steps:
-        yield step
-        inner = step.repeat.steps if step.repeat is not None else ()
-        yield from _steps_of((*inner, *(step.for_each.steps if step.for_each is not None else ())))
+    return (step.name.value for step in steps_in(steps))

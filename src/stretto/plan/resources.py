@@ -10,7 +10,7 @@ from stretto.plan.codes import PlanCode
 from stretto.plan.model import Resources
 from stretto.plan.valuetype import DYN, FLOAT, INT, STRING, ValueType, array_of, object_of
 from stretto.spec.codes import SpecCode
-from stretto.spec.model import StepSpec
+from stretto.spec.model import StepSpec, steps_in
 from stretto.spec.report import Report
 from stretto.spec.resources_model import ResourcesSpec
 from stretto.spec.source import Located
@@ -163,15 +163,11 @@ def _type(measure: Measure) -> ValueType:
 
 
 def _called(steps: Iterable[StepSpec]) -> Iterator[str]:
-    for step in steps:
+    for step in steps_in(steps):
         if step.component is not None:
             yield step.component.value
         if step.resilience.fallback is not None and step.resilience.fallback.component is not None:
             yield step.resilience.fallback.component.value
-        if step.repeat is not None:
-            yield from _called(step.repeat.steps)
-        if step.for_each is not None:
-            yield from _called(step.for_each.steps)
 
 
 def with_probes_of(outer: ResourcesSpec | None, inner: Iterable[ResourcesSpec]) -> ResourcesSpec | None:

@@ -63,6 +63,11 @@ def duration_or_none(text: str) -> timedelta | None:
     return total if total <= LONGEST else None
 
 
+def seconds(duration: timedelta | None) -> float | None:
+    """As a number; None stays None."""
+    return None if duration is None else duration.total_seconds()
+
+
 def render(duration: timedelta) -> str:
     """Write a duration the way people do, ``1m30s``, ``1.5s``; what is below a microsecond is lost."""
     left, parts = duration, []

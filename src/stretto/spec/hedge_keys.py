@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final
 
-from stretto.spec.durations import duration_or_none
+from stretto.spec.durations import duration_or_none, seconds
 from stretto.spec.nodes import Node, ScalarNode
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.report import Report
@@ -46,10 +46,7 @@ COPIES: Final = Key(
 
 
 def _hedge(fields: Fields) -> HedgeRule:
-    after = fields.get(AFTER)
-    return HedgeRule(
-        after_s=None if after is None else after.total_seconds(), copies=fields.get(COPIES) or HedgeRule().copies
-    )
+    return HedgeRule(after_s=seconds(fields.get(AFTER)), copies=fields.get(COPIES) or HedgeRule().copies)
 
 
 HEDGE: Final = Record(

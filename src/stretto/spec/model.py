@@ -3,6 +3,7 @@
 Expressions are kept as text; the compiler reads them.
 """
 
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from enum import StrEnum
 from typing import TypeAlias
@@ -186,6 +187,19 @@ class StepSpec(msgspec.Struct, frozen=True, kw_only=True):
     estimate: EstimateSpec = EstimateSpec()
     share: float | None = None
     """Largest part of what is left of the budget that this step may spend, in (0, 1]."""
+
+    @property
+    def inside(self) -> "tuple[StepSpec, ...]":
+        """The steps of its body; none for a step that calls something itself."""
+        repeated = () if self.repeat is None else self.repeat.steps
+        return (*repeated, *(() if self.for_each is None else self.for_each.steps))
+
+
+def steps_in(steps: Iterable[StepSpec]) -> Iterator[StepSpec]:
+    """Steps in the order of the file, each followed by those inside it."""
+    for step in steps:
+        yield step
+        yield from steps_in(step.inside)
 
 
 class ComponentFile(msgspec.Struct, frozen=True):

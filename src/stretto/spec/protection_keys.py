@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from stretto.spec.codes import SpecCode
-from stretto.spec.durations import render
+from stretto.spec.durations import render, seconds
 from stretto.spec.model import BulkheadSpec
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.shapes import Duration, Number, Whole
@@ -44,7 +44,7 @@ QUOTA: Final = Record(
         QuotaRule(),
         ratio=fields.get(RATIO),
         floor=fields.get(FLOOR),
-        window_s=_seconds(fields.get(QUOTA_WINDOW)),
+        window_s=seconds(fields.get(QUOTA_WINDOW)),
     ),
     is_thing=False,
 )
@@ -114,14 +114,14 @@ def _breaker(fields: Fields) -> BreakerRule:
         BreakerRule(),
         failure_rate=fields.get(FAILURE_RATE),
         slow_rate=fields.get(SLOW_RATE),
-        slow_after_s=_seconds(fields.get(SLOW_AFTER)),
-        window_s=_seconds(fields.get(BREAKER_WINDOW)),
+        slow_after_s=seconds(fields.get(SLOW_AFTER)),
+        window_s=seconds(fields.get(BREAKER_WINDOW)),
         window_calls=fields.get(WINDOW_CALLS),
         min_calls=fields.get(MIN_CALLS),
-        open_s=_seconds(fields.get(OPEN_FOR)),
-        max_open_s=_seconds(fields.get(MAX_OPEN)),
+        open_s=seconds(fields.get(OPEN_FOR)),
+        max_open_s=seconds(fields.get(MAX_OPEN)),
         probes=fields.get(PROBES),
-        lease_s=_seconds(fields.get(LEASE)),
+        lease_s=seconds(fields.get(LEASE)),
     )
     _hold_in_order(fields, (MIN_CALLS, rule.min_calls), (WINDOW_CALLS, rule.window_calls), "it could never open")
     _hold_in_order(fields, (OPEN_FOR, rule.open_s), (MAX_OPEN, rule.max_open_s), "its waits can only grow")
@@ -215,10 +215,6 @@ BULKHEAD: Final = Record(
 def _filled(default: R, **given: Any) -> R:  # Any: checked by the fields' shapes
     """The rule as declared: what was not given stays as it is by default."""
     return msgspec.structs.replace(default, **{name: value for name, value in given.items() if value is not None})
-
-
-def _seconds(duration: timedelta | None) -> float | None:
-    return None if duration is None else duration.total_seconds()
 
 
 def _hold_in_order(fields: Fields, low: tuple[Key[Any], float], high: tuple[Key[Any], float], otherwise: str) -> None:

@@ -45,10 +45,7 @@ def read_mapping(source: Source, what: str, report: Report) -> MapNode:
 
     Raises SpecError when the text cannot be read as one mapping; what can be passed over is reported.
     """
-    if len(source.text) > MAX_BYTES:
-        raise SpecError([_too_large(source.name)])
-    read = json_tree if source.name.lower().endswith(".json") else yaml_tree
-    root = read(source, report)
+    root = _read_root(source, report)
     if not isinstance(root, MapNode):
         report.fail(_no_mapping(root, source, what))
     return root
@@ -59,13 +56,17 @@ def read_list(source: Source, what: str, report: Report) -> ListNode:
 
     Raises SpecError when the text cannot be read as one list; what can be passed over is reported.
     """
-    if len(source.text) > MAX_BYTES:
-        raise SpecError([_too_large(source.name)])
-    read = json_tree if source.name.lower().endswith(".json") else yaml_tree
-    root = read(source, report)
+    root = _read_root(source, report)
     if not isinstance(root, ListNode):
         report.fail(_no_list(root, source, what))
     return root
+
+
+def _read_root(source: Source, report: Report) -> Node | None:
+    if len(source.text) > MAX_BYTES:
+        raise SpecError([_too_large(source.name)])
+    read = json_tree if source.name.lower().endswith(".json") else yaml_tree
+    return read(source, report)
 
 
 def _no_list(root: Node | None, source: Source, what: str) -> Problem:

@@ -12,6 +12,9 @@ MIN_PREFIX_CHARS: Final = 3
 MOST_LISTED: Final = 12
 """Names in one message; more are looked up, not read."""
 
+MOST_QUOTED: Final = 8
+"""Values in one message: they only show of what kind they are."""
+
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that was most likely meant, or None when nothing is near enough to be worth saying.
@@ -37,6 +40,12 @@ def listed(names: Sequence[str], wrong: str) -> str:
     words = set(_plain(wrong).split("_"))
     alike = [name for name in names if words & set(_plain(name).split("_"))]
     return f"{', '.join((alike or names)[:MOST_LISTED])}, ... ({len(names)} in all)"
+
+
+def quoted(values: Sequence[str]) -> str:
+    """The first values in quotes, for a message about what is allowed."""
+    shown = ", ".join(f"'{value}'" for value in values[:MOST_QUOTED])
+    return f"{shown}, ..." if len(values) > MOST_QUOTED else shown
 
 
 def _completed(wanted: str, options: list[tuple[str, str]]) -> str | None:

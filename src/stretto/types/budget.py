@@ -32,6 +32,11 @@ class BudgetSpec(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int | None = None
     cost: float | None = None
 
+    @property
+    def working(self) -> timedelta | None:
+        """What a run's ordinary steps have: the deadline less the reserve; None without a deadline."""
+        return None if self.deadline is None else self.deadline - self.reserve
+
     def reserving(self) -> "BudgetSpec":
         """The same limits, with time for a business fallback: a tenth of the deadline, at most 1 s, unless it has."""
         if self.deadline is None or self.reserve:

@@ -10,6 +10,7 @@ from stretto.plan.meaning.domain import Domain
 from stretto.plan.meaning.marks import TEXTS, held, leaf_of
 from stretto.plan.valuetype import ValueType, render
 from stretto.spec.source import Located, Span
+from stretto.spec.suggest import quoted
 from stretto.types.json import Json, JsonObject
 
 
@@ -93,7 +94,7 @@ class Comparison:
         missing = [value for value in own.values if value not in translation]
         if missing:
             ends = "is refused" if target.domain.is_closed else "passes as it is"
-            what = f"{_listed(missing)} of the domain '{name}' has no translation in '{target.domain.name}'"
+            what = f"{quoted(missing)} of the domain '{name}' has no translation in '{target.domain.name}'"
             self.reader.note(read.span, f"{what}: at `{target.at}` it {ends}")
         return True
 
@@ -102,7 +103,7 @@ class Comparison:
             self._refuse(
                 read.span,
                 f"`{target.at}` holds values of the domain '{target.domain.name}', and {_said(read)} is {render(leaf)}",
-                expected=f"one of {_listed(target.domain.values)}",
+                expected=f"one of {quoted(target.domain.values)}",
             )
 
     def _check_unmarked(self, leaf: ValueType, crossing: Crossing, read: Read) -> None:
@@ -116,8 +117,8 @@ class Comparison:
             self._refuse(
                 read.span,
                 f"`{crossing.at}` holds values of the domain '{crossing.domain.name}', and {_said(read)} is always one "
-                f"of {_listed(unknown)}",
-                expected=f"one of {_listed(crossing.domain.values)}",
+                f"of {quoted(unknown)}",
+                expected=f"one of {quoted(crossing.domain.values)}",
                 suggestion=f"`synonyms` in the domain '{crossing.domain.name}' that say what these mean",
             )
             return
@@ -139,7 +140,7 @@ class Comparison:
         self._refuse(
             read.span,
             f"{value!r:.80} is no value of the domain '{crossing.domain.name}', which holds at `{crossing.at}`",
-            expected=f"one of {_listed(crossing.domain.values)}",
+            expected=f"one of {quoted(crossing.domain.values)}",
             suggestion=meant or "",
         )
 
@@ -157,7 +158,7 @@ def check_output(output: Located[JsonObject], targets: tuple[Target, ...], reade
                         PlanCode.MEANING,
                         f"{value!r:.80} at '{'.'.join(target.path)}' is no value of the domain "
                         f"'{target.domain.name}', which holds at `{target.at}`",
-                        expected=f"one of {_listed(target.domain.values)}",
+                        expected=f"one of {quoted(target.domain.values)}",
                     )
                 )
 
@@ -179,8 +180,3 @@ def _values_at(value: Json, path: tuple[str, ...]) -> list[Json]:
 
 def _said(read: Read) -> str:
     return f"`{read.path}`" if read.path else "this expression"
-
-
-def _listed(values: list[str] | tuple[str, ...]) -> str:
-    shown = ", ".join(f"'{value}'" for value in values[:8])
-    return f"{shown}, ..." if len(values) > 8 else shown

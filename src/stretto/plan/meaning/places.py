@@ -1,6 +1,6 @@
 """Where domains hold: each place that a contract names, found at the steps and at the workflow's own ends."""
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from stretto.plan.codes import PlanCode
@@ -9,10 +9,10 @@ from stretto.plan.meaning.domain import Domain
 from stretto.plan.meaning.marks import TEXTS, is_declared, leaf_of
 from stretto.plan.meaning.unsure import Unsure
 from stretto.plan.valuetype import NULL, ValueType, from_schema, render
-from stretto.spec.model import StepSpec
+from stretto.spec.model import StepSpec, steps_in
 from stretto.spec.report import Report
 from stretto.spec.source import Located
-from stretto.spec.suggest import nearest
+from stretto.spec.suggest import nearest, quoted
 
 INPUT, OUTPUT = "input", "output"
 """Heads of places at the workflow's own ends, where no step has such a name."""
@@ -47,7 +47,7 @@ class Places:
         """Those that no schema names."""
         self._of: dict[Located[str], Sides] = {}
         self._steps: dict[str, list[StepSpec]] = {}
-        for step in _every(steps):
+        for step in steps_in(steps):
             self._steps.setdefault(step.name.value, []).append(step)
         self._finder = finder
         self._report = report
@@ -95,7 +95,7 @@ class Places:
         mapped = {mapping.field.value for mapping in step.input_mapping or ()}
         sides = self._of.setdefault(step.name, Sides())
         whose = f"step '{step.name.value}'"
-        inner = [each.name.value for each in _inside(step)]
+        inner = [each.name.value for each in step.inside]
         self._take(place, sides, types, whose, mapped, inner, f"steps.{step.name.value}")
 
     def _find_inside(self, place: Place, name: str, *, is_meant: bool = False) -> bool:
@@ -204,7 +204,7 @@ class Places:
             return
         refused = [value for value in place.domain.values if value not in leaf.values]
         if refused:
-            what = f"takes only {_listed(leaf.values)}, and {_listed(refused)} may come of the domain"
+            what = f"takes only {quoted(leaf.values)}, and {quoted(refused)} may come of the domain"
             self._refuse_values(whose, place, what, "a domain whose values it all takes")
 
     def _check_gives(self, whose: str, place: Place, kind: ValueType) -> None:
@@ -214,8 +214,8 @@ class Places:
             return
         unknown = [value for value in leaf.values if place.domain.declared(value) is None]
         if unknown:
-            what = f"may say {_listed(unknown)}, which means no value of the domain"
-            self._refuse_values(whose, place, what, f"one of {_listed(place.domain.values)}")
+            what = f"may say {quoted(unknown)}, which means no value of the domain"
+            self._refuse_values(whose, place, what, f"one of {quoted(place.domain.values)}")
 
     def _refuse_values(self, whose: str, place: Place, what: str, expected: str) -> None:
         name = ".".join(place.path)
@@ -241,19 +241,3 @@ def _side_of(place: Place, given: ValueType, gives: ValueType) -> tuple[str, Pla
     if head not in (INPUT, OUTPUT) or not below or is_declared(given, (head,)) or is_declared(gives, (head,)):
         return "", place
     return head, replace(place, path=tuple(below))
-
-
-def _listed(values: Sequence[str]) -> str:
-    shown = ", ".join(f"'{value}'" for value in values[:8])
-    return f"{shown}, ..." if len(values) > 8 else shown
-
-
-def _every(steps: Sequence[StepSpec]) -> Iterator[StepSpec]:
-    for step in steps:
-        yield step
-        yield from _every(_inside(step))
-
-
-def _inside(step: StepSpec) -> tuple[StepSpec, ...]:
-    repeated = step.repeat.steps if step.repeat is not None else ()
-    return (*repeated, *(step.for_each.steps if step.for_each is not None else ()))

@@ -1,10 +1,10 @@
 """What a contract promises of a workflow or of one of its steps, in plain numbers."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
 from stretto.spec.contract_model import SlaSpec
+from stretto.spec.durations import seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +25,8 @@ NOTHING: Final = Promise()
 def promise_of(spec: SlaSpec) -> Promise:
     """The numbers of a contract's entry."""
     return Promise(
-        p95_s=_seconds(spec.p95_latency),
-        max_s=_seconds(spec.max_latency),
+        p95_s=seconds(spec.p95_latency),
+        max_s=seconds(spec.max_latency),
         min_success=spec.min_success_rate,
         max_fallback=spec.max_fallback_rate,
     )
-
-
-def _seconds(duration: timedelta | None) -> float | None:
-    return None if duration is None else duration.total_seconds()

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, Plan, Retry
 from stretto.plan.sla.call import FIXED, TAIL, Stand, Terms
 from stretto.plan.sla.promise import NOTHING, Promise
-from stretto.types.protection import Jitter, QuotaRule
+from stretto.types.protection import QuotaRule
 from stretto.types.protocols import RetryRule
 
 _UNKNOWN: Final = Stand(success=None, p95_s=None, worst_s=None)
@@ -110,8 +110,7 @@ def longest_waits_s(retry: RetryRule) -> tuple[float, ...]:
     count = retry.max_attempts - 1
     if not isinstance(retry, Retry):
         return (0.0,) * count
-    growth = 3.0 if retry.jitter is Jitter.DECORRELATED else 2.0  # as `Retry` has it
-    return tuple(min(retry.cap_s, retry.base_s * growth**number) for number in range(count))
+    return tuple(retry.longest_wait_s(attempt) for attempt in range(1, count + 1))
 
 
 def calls_in(block: Block) -> Iterator[CallOp]:
@@ -121,11 +120,9 @@ def calls_in(block: Block) -> Iterator[CallOp]:
 
 
 def sole_call(op: AnyOp) -> CallOp | None:
-    """The one component that a map calls when its body has no steps of its own, by the map's name."""
-    if not isinstance(op, MapOp):
-        return None
-    only = op.body.ops[0] if op.body.ops else None
-    return replace(only, name=op.name) if isinstance(only, CallOp) and not only.name else None
+    """The one component that a map without steps of its own calls, by the map's name."""
+    only = op.sole_call if isinstance(op, MapOp) else None
+    return None if only is None else replace(only, name=op.name)
 
 
 def _calls_of(op: AnyOp) -> Iterator[CallOp]:

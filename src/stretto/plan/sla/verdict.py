@@ -12,7 +12,7 @@ from stretto.plan.sla.figures import Bound, rounded
 from stretto.plan.sla.promise import Promise
 from stretto.plan.sla.slack import Targets
 from stretto.spec.contract_model import ContractSpec
-from stretto.spec.durations import render_s
+from stretto.spec.durations import render_s, seconds
 from stretto.spec.source import Span
 from stretto.types.budget import BudgetSpec
 
@@ -25,7 +25,7 @@ def targets_of(whole: Part, budget: BudgetSpec) -> Targets:
 
     What ends every run in time needs no promise of the steps: a deadline within `max_latency` keeps that.
     """
-    promise, work_s = whole.promise, working_s(budget)
+    promise, work_s = whole.promise, seconds(budget.working)
     p95 = [limit for limit in (promise.p95_s, promise.max_s, work_s) if limit is not None]
     return Targets(
         p95_s=min(p95, default=None),
@@ -33,11 +33,6 @@ def targets_of(whole: Part, budget: BudgetSpec) -> Targets:
         success=promise.min_success,
         answered=None if promise.max_fallback is None else 1 - promise.max_fallback,
     )
-
-
-def working_s(budget: BudgetSpec) -> float | None:
-    """Seconds that a run's ordinary steps have; None without a deadline."""
-    return None if budget.deadline is None else (budget.deadline - budget.reserve).total_seconds()
 
 
 def _max_to_keep(promise: Promise, budget: BudgetSpec) -> float | None:
@@ -171,7 +166,7 @@ def _surely_within(worst_s: Bound, limit_s: float) -> bool:
 
 def _hold_to_deadline(whole: Part, budget: BudgetSpec, place: Span, reader: Reader) -> None:
     """Of runs that the deadline cuts more often than in 5 of 100, nothing can be promised."""
-    work_s = working_s(budget)
+    work_s = seconds(budget.working)
     if work_s is None:
         return
     took_s = max(ends([each.figures.p95_s.value for each in whole.parts], whole.before), default=0.0)

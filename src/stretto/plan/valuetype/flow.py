@@ -1,6 +1,7 @@
 """What may flow where: definite mismatches for people, and proofs that make a run-time check needless."""
 
 from stretto.plan.valuetype.model import DYN, NUMERIC, OPAQUE, Kind, ValueType, with_article
+from stretto.spec.suggest import quoted
 
 
 def may_be_null(value_type: ValueType) -> bool:
@@ -29,7 +30,7 @@ def _mismatch(source: ValueType, target: ValueType) -> tuple[str, str] | None:
     if not _kinds_meet(source.kind, target.kind):
         return "", f"{with_article(source)} is not {with_article(target)}"
     if source.values and target.values and not set(source.values) & set(target.values):
-        return "", f"none of {_quoted(source.values)} is one of {_quoted(target.values)}"
+        return "", f"none of {quoted(source.values)} is one of {quoted(target.values)}"
     if source.kind is Kind.ARRAY:
         inner = _mismatch(source.item or DYN, target.item or DYN)
         return (_joined("[]", inner[0]), inner[1]) if inner else None
@@ -39,11 +40,11 @@ def _mismatch(source: ValueType, target: ValueType) -> tuple[str, str] | None:
 def _object_mismatch(source: ValueType, target: ValueType) -> tuple[str, str] | None:
     for name in sorted(target.required - source.fields.keys()):
         if source.rest is None:
-            has = f"has only {_quoted(tuple(source.fields))}" if source.fields else "has no fields"
+            has = f"has only {quoted(tuple(source.fields))}" if source.fields else "has no fields"
             return "", f"the object lacks the required field '{name}' ({has})"
     if target.sealed:
         for name in sorted(source.required - target.fields.keys()):
-            return "", f"the object's field '{name}' is not allowed (allowed: {_quoted(tuple(target.fields))})"
+            return "", f"the object's field '{name}' is not allowed (allowed: {quoted(tuple(target.fields))})"
     for name, wanted in target.fields.items():
         given = source.fields.get(name)
         inner = _mismatch(given, wanted) if given else None
@@ -59,11 +60,6 @@ def _kinds_meet(source: Kind, target: Kind) -> bool:
 
 def _joined(head: str, tail: str) -> str:
     return f"{head}{tail}" if not tail or tail.startswith("[") else f"{head}.{tail}"
-
-
-def _quoted(names: tuple[str, ...]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:8])
-    return f"{shown}, ..." if len(names) > 8 else shown
 
 
 def proves(source: ValueType, target: ValueType) -> bool:
