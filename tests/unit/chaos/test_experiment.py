@@ -148,7 +148,7 @@ def test_a_lost_component_is_away_until_it_is_back(experiment: Experimenting, wo
     report = made(experiment("{component: planner, rate: 1, fault: loss}", runs=10, expect="mutants: 0"))
     assert world.planned == 0
     assert report.statuses == {"degraded": 10}
-    report = made(experiment("{component: planner, rate: 1, fault: loss, for: 1ms}", runs=10, expect="mutants: 0"))
+    report = made(experiment("{component: planner, rate: 1, fault: loss, for: 0.01ms}", runs=10, expect="mutants: 0"))
     assert report.statuses == {"ok": 10}
 
 
