@@ -11,25 +11,7 @@ import orjson
 from stretto.components.openai.address import Address
 from stretto.components.openai.retry_after import retry_after_s
 from stretto.types.errors import Code, ComponentError
-
-CODES: Final[Mapping[int, Code]] = {
-    400: Code.INVALID_ARGUMENT,
-    401: Code.UNAUTHENTICATED,
-    403: Code.PERMISSION_DENIED,
-    404: Code.NOT_FOUND,
-    408: Code.DEADLINE_EXCEEDED,
-    409: Code.ABORTED,
-    425: Code.UNAVAILABLE,
-    429: Code.RESOURCE_EXHAUSTED,
-    499: Code.CANCELLED,
-    500: Code.INTERNAL,
-    501: Code.UNIMPLEMENTED,
-    502: Code.UNAVAILABLE,
-    503: Code.UNAVAILABLE,
-    504: Code.DEADLINE_EXCEEDED,
-}
-"""HTTP statuses as in googleapis google/rpc/code.proto, where it names one; other 4xx are invalid arguments, other
-5xx (529, 520 and the like: overloaded, or a proxy without its server) unavailable."""
+from stretto.types.http_status import code_of
 
 SPENT: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """OpenAI's error codes for an account without money: status 429, and waiting does not help."""
@@ -113,11 +95,6 @@ def lost(name: str, address: Address, why: str) -> ComponentError:
     """The error of an answer that can no longer come."""
     text = f"the connection to the server of model '{name}' at {address.origin} was lost before its answer was whole"
     return ComponentError(f"{text}: {why}", Code.UNAVAILABLE)
-
-
-def code_of(status: int) -> Code:
-    """What an HTTP status means."""
-    return CODES.get(status) or (Code.UNAVAILABLE if status >= 500 else Code.INVALID_ARGUMENT)
 
 
 def _retryable(status: int, code: str) -> bool | None:
