@@ -1,15 +1,15 @@
 """What can go wrong between a step and a server, in words and as google.rpc codes."""
 
-import re
 import time
-from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 import orjson
 
 from stretto.components.openai.address import Address
-from stretto.components.openai.retry_after import retry_after_s
+from stretto.components.web.failures import MAX_QUOTED_CHARS, Peer, one_line, start_of
+from stretto.components.web.reply import Reply
+from stretto.components.web.retry_after import retry_after_s
 from stretto.types.errors import Code, ComponentError
 from stretto.types.http_status import code_of
 
@@ -19,21 +19,14 @@ SPENT: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 BROKEN_OFF: Final = frozenset({"abort", "error"})
 """Finish reasons of vLLM, SGLang and OpenRouter for a completion that something else ended: no word of the model's."""
 
-MAX_QUOTED_CHARS: Final = 500
-"""Of what a server says: enough for its sentence, too little for a page of HTML."""
 
-
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back over HTTP."""
-
-    status: int
-    headers: Mapping[str, str]
-    """Looked up without regard to case."""
-    body: bytes
-    queue_ms: float = 0.0
-    """Waiting for a connection."""
-    took_ms: float = 0.0
-    """From the connection to the end of the body."""
+def peer_of(name: str, address: Address) -> Peer:
+    """Whom a call of a model asks."""
+    return Peer(
+        who=f"the server of model '{name}' at {address.origin}",
+        limit_remedy="lower max_tokens or raise max_response_bytes",
+        limit_code=Code.OUT_OF_RANGE,
+    )
 
 
 def refusal(name: str, address: Address, reply: Reply) -> ComponentError:
@@ -70,31 +63,12 @@ def broken_off(name: str, address: Address, reason: str) -> ComponentError:
 def unreadable(name: str, address: Address, reply: Reply, why: str) -> ComponentError:
     """The error of a success that holds no chat completion."""
     content_type = reply.headers.get("Content-Type", "no content type").partition(";")[0]
-    start = _one_line(reply.body[: MAX_QUOTED_CHARS * 4].decode(errors="replace"))[:80]
     hint = "; is base_url right? It ends in /v1 as a rule" if "html" in content_type else ""
     text = (
         f"the server of model '{name}' at {address.origin} answered what is no chat completion ({why}): "
-        f"{len(reply.body):,} bytes of {content_type} that begin with {start!r}{hint}"
+        f"{len(reply.body):,} bytes of {content_type} that begin with {start_of(reply.body)!r}{hint}"
     )
     return ComponentError(address.without_key(text), Code.INTERNAL)
-
-
-def too_large(name: str, address: Address, limit: int) -> ComponentError:
-    """The error of an answer that was not read to its end."""
-    text = f"the server of model '{name}' at {address.origin} answered more than {limit:,} bytes, the limit"
-    return ComponentError(f"{text}; lower max_tokens or raise max_response_bytes", Code.OUT_OF_RANGE)
-
-
-def unreachable(name: str, address: Address, why: str, *, retryable: bool | None = None) -> ComponentError:
-    """The error of a request that surely never left."""
-    text = f"the server of model '{name}' at {address.origin} cannot be reached: {why}"
-    return ComponentError(text, Code.UNAVAILABLE, retryable=retryable, sent=False)
-
-
-def lost(name: str, address: Address, why: str) -> ComponentError:
-    """The error of an answer that can no longer come."""
-    text = f"the connection to the server of model '{name}' at {address.origin} was lost before its answer was whole"
-    return ComponentError(f"{text}: {why}", Code.UNAVAILABLE)
 
 
 def _retryable(status: int, code: str) -> bool | None:
@@ -135,7 +109,7 @@ def _said(body: bytes) -> tuple[str, str]:
         message = body[: MAX_QUOTED_CHARS * 4].decode(errors="replace")
     text = message if isinstance(message, str) else orjson.dumps(message).decode()
     named = f" ({kind})" if isinstance(kind, str) else ""
-    return _one_line(text)[:MAX_QUOTED_CHARS] + named, code if isinstance(code, str) else ""
+    return one_line(text)[:MAX_QUOTED_CHARS] + named, code if isinstance(code, str) else ""
 
 
 def _object(body: bytes) -> dict[str, Any]:  # outside bytes: every use looks before it takes
@@ -144,8 +118,3 @@ def _object(body: bytes) -> dict[str, Any]:  # outside bytes: every use looks be
     except orjson.JSONDecodeError:
         return {}
     return read if isinstance(read, dict) else {}
-
-
-def _one_line(text: str) -> str:
-    without_tags = re.sub(r"<[^<>]*>", " ", text) if text.lstrip()[:1] == "<" else text
-    return " ".join(without_tags.split())

@@ -1,16 +1,13 @@
 """A language model behind an OpenAI-compatible server, as a component."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import orjson
 
-from stretto.components.loop_lock import open_elsewhere
 from stretto.components.openai.address import Address, address_of
 from stretto.components.openai.ask import request_body
-from stretto.components.openai.failures import BROKEN_OFF, Reply, broken_off, error_inside, refusal, unreadable
+from stretto.components.openai.failures import BROKEN_OFF, broken_off, error_inside, peer_of, refusal, unreadable
 from stretto.components.openai.schemas import input_schema, output_schema
 from stretto.components.openai.settings import (
     DEFAULT_MAX_CONNECTIONS,
@@ -19,14 +16,13 @@ from stretto.components.openai.settings import (
     Prices,
     Seed,
 )
+from stretto.components.web.connections import Connections
+from stretto.components.web.reply import Reply
 from stretto.types.arguments import as_tuple
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
 from stretto.types.json import JsonObject
 from stretto.types.messages import Request, Response, RunInfo
-
-if TYPE_CHECKING:  # aiohttp takes 0.2 s to import, so it is when a model is first asked
-    from stretto.components.openai.pool import Pool
 
 
 class OpenAiModel:
@@ -110,8 +106,11 @@ class OpenAiModel:
         settings.check()
         self._settings = settings
         self._card = _card(settings)
-        self._pool: Pool | None = None
-        self._users = 0
+        self._connections = Connections(
+            f"model '{name}'",
+            max_connections=settings.max_connections,
+            max_response_bytes=settings.max_response_bytes,
+        )
 
     @property
     def card(self) -> Card:
@@ -125,43 +124,21 @@ class OpenAiModel:
         """
         from stretto.components.openai import answer  # noqa: F401  # numpy, so that the first call need not import it
 
-        self._pooled()
-        self._users += 1
+        self._connections.open()
 
     async def close(self) -> None:
         """Drop the connections with the last user; the next call connects again. Raises UsageError as `open` does."""
-        self._hold_to_loop()
-        self._users = max(0, self._users - 1)
-        pool = self._pool
-        if self._users == 0 and pool is not None:
-            self._pool = None
-            await pool.close()
+        await self._connections.close()
 
     async def __call__(self, request: Request) -> Response:
         """Ask once. Raises ComponentError with the server's own words when it does not answer with a completion."""
         settings, run = self._settings, request.call.run
         address = address_of(settings.name, settings.base_url, settings.api_key_env, settings.headers, run)
         body = request_body(settings, request.call, request.input)
-        reply = await self._pooled().post(address, _headers(address, run), orjson.dumps(body))
+        reply = await self._connections.pool().send(
+            peer_of(settings.name, address), "POST", address.url, _headers(address, run), orjson.dumps(body)
+        )
         return self._received(address, body, reply)
-
-    def _pooled(self) -> "Pool":
-        """The connections of this event loop; those of one that has ended, and their users, went with it."""
-        from stretto.components.openai.pool import Pool
-
-        if self._pool is not None and self._pool.loop is asyncio.get_running_loop():
-            return self._pool
-        self._hold_to_loop()
-        if self._pool is not None:
-            self._users = 0
-        self._pool = Pool(self._settings)
-        return self._pool
-
-    def _hold_to_loop(self) -> None:
-        """Raise UsageError while another event loop that has not ended has connections."""
-        loop = None if self._pool is None else self._pool.loop
-        if loop is not None and loop is not asyncio.get_running_loop() and not loop.is_closed():
-            raise open_elsewhere(f"model '{self._settings.name}'", loop)
 
     def _received(self, address: Address, body: JsonObject, reply: Reply) -> Response:
         from stretto.components.openai.answer import response_of

@@ -3,8 +3,8 @@
 from math import isfinite
 from typing import Any, Final
 
-from stretto.components.openai.failures import Reply
 from stretto.components.openai.wire import Completion
+from stretto.components.web.reply import Reply
 
 TGI_HEADER: Final = "x-queue-time"
 """Milliseconds, of Hugging Face's text-generation-inference."""

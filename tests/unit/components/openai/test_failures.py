@@ -7,7 +7,8 @@ import pytest
 from multidict import CIMultiDict
 
 from stretto.components.openai.address import Address
-from stretto.components.openai.failures import Reply, error_inside, refusal, unreadable
+from stretto.components.openai.failures import error_inside, refusal, unreadable
+from stretto.components.web.reply import Reply
 from stretto.types.errors import Code
 from tests.unit.components.openai.standin import recorded
 

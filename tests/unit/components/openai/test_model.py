@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from stretto.components.openai import OpenAiModel, pool
+from stretto.components.openai import OpenAiModel
+from stretto.components.web import pool
 from stretto.testing.request import request_for
 from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.messages import Response
@@ -217,7 +218,7 @@ async def test_a_connection_lost_on_the_way_is_told(written: tuple[bytes, ...]) 
 
 async def test_what_speaks_no_http_is_told() -> None:
     async with raw_server(b"SSH-2.0-OpenSSH_9.6\r\n") as model:
-        with pytest.raises(ComponentError, match="it speaks no HTTP") as caught:
+        with pytest.raises(ComponentError, match="answered what is no HTTP") as caught:
             await model(request_for(prompt="hi"))
     assert caught.value.rpc_code is Code.INTERNAL
 

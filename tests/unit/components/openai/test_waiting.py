@@ -6,9 +6,9 @@ import orjson
 import pytest
 
 from stretto.components.openai import OpenAiModel
-from stretto.components.openai.failures import Reply
 from stretto.components.openai.waiting import server_queue_ms
 from stretto.components.openai.wire import decode
+from stretto.components.web.reply import Reply
 from stretto.testing.request import request_for
 from tests.unit.components.openai.standin import StandIn, completion, recorded
 

@@ -3,7 +3,7 @@
 import pytest
 from multidict import CIMultiDict
 
-from stretto.components.openai.retry_after import retry_after_s
+from stretto.components.web.retry_after import retry_after_s
 
 NOW = 1_445_412_480.0  # Wed, 21 Oct 2015 07:28:00 GMT, the date in RFC 9110's own example
 

@@ -1,53 +1,55 @@
-"""Connections to servers, shared by all calls of one model in one event loop: one request an attempt, no retries."""
+"""Connections to servers, shared by all calls of one component in one event loop: one request each time, no retries."""
 
 import asyncio
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, Final
 
 import aiohttp
+from yarl import URL
 
-from stretto.components.openai.address import Address
-from stretto.components.openai.failures import Reply, lost, too_large, unreachable, unreadable
-from stretto.components.openai.settings import OpenAiSettings
+from stretto.components.web.failures import Peer, lost, no_http, too_large, unreachable
+from stretto.components.web.reply import Reply
 
 CONNECT_TIMEOUT_S: Final = 30.0
 """For a connection. Answers have no time-out of their own: the deadline of the step bounds them."""
-
-_NOTHING: Final = Reply(status=0, headers={}, body=b"")
 
 
 class Pool:
     """An HTTP client whose connections are kept alive between calls."""
 
-    def __init__(self, settings: OpenAiSettings) -> None:
-        self._settings = settings
+    def __init__(self, *, max_connections: int, max_response_bytes: int) -> None:
+        self._max_response_bytes = max_response_bytes
         self.loop = asyncio.get_running_loop()
         tracing = aiohttp.TraceConfig()
         tracing.on_connection_queued_start.append(self._queued)
         tracing.on_connection_queued_end.append(self._served)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=settings.max_connections),
+            connector=aiohttp.TCPConnector(limit=max_connections),
             cookie_jar=aiohttp.DummyCookieJar(),  # what one run is given must not go out with another
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
+            trust_env=False,  # a proxy that the environment names sees every secret
             trace_configs=[tracing],
         )
 
-    async def post(self, address: Address, headers: dict[str, str], body: bytes) -> Reply:
+    async def send(
+        self, peer: Peer, method: str, url: str | URL, headers: Mapping[str, str], body: bytes | None
+    ) -> Reply:
         """Send one request and read its reply, whatever its status; cancelling drops the connection.
 
         Raises ComponentError, with `sent` false when the request surely never left.
         """
-        name = self._settings.name
         waiting, began = _Waiting(), self.loop.time()
         try:
-            async with self._session.post(
-                address.url,
+            async with self._session.request(
+                method,
+                url,
                 data=body,
                 headers=headers,
-                allow_redirects=False,  # a redirected POST may become a GET, and takes the key along
+                allow_redirects=False,  # a redirected POST may become a GET, and takes its headers along
                 trace_request_ctx=waiting,
             ) as response:
-                content = await self._read(address, response)
+                content = await self._read(peer, response)
                 took_ms = (self.loop.time() - began) * 1000.0 - waiting.ms
                 return Reply(
                     status=response.status,
@@ -57,30 +59,30 @@ class Pool:
                     took_ms=took_ms,
                 )
         except (aiohttp.ClientSSLError, aiohttp.ClientConnectorCertificateError) as error:
-            raise unreachable(name, address, str(error), retryable=False) from error
+            raise unreachable(peer, str(error), retryable=False) from error
         except (aiohttp.InvalidURL, UnicodeError) as error:  # a host that no name server could know
-            raise unreachable(name, address, str(error), retryable=False) from error
+            raise unreachable(peer, str(error), retryable=False) from error
         except aiohttp.ClientConnectorError as error:
-            raise unreachable(name, address, str(error.os_error)) from error
+            raise unreachable(peer, str(error.os_error)) from error
         except aiohttp.ConnectionTimeoutError as error:
-            raise unreachable(name, address, str(error)) from error
+            raise unreachable(peer, str(error)) from error
         except aiohttp.ClientResponseError as error:
-            raise unreadable(name, address, _NOTHING, f"it speaks no HTTP: {error.message}") from error
+            raise no_http(peer, error.message) from error
         except aiohttp.ClientError as error:
-            raise lost(name, address, str(error)) from error
+            raise lost(peer, str(error)) from error
 
     async def close(self) -> None:
         """Drop every connection."""
         await self._session.close()
 
-    async def _read(self, address: Address, response: aiohttp.ClientResponse) -> bytes:
+    async def _read(self, peer: Peer, response: aiohttp.ClientResponse) -> bytes:
         """The body, unpacked, up to the limit."""
-        limit = self._settings.max_response_bytes
+        limit = self._max_response_bytes
         content = bytearray()
         async for chunk in response.content.iter_any():
             content += chunk
             if len(content) > limit:
-                raise too_large(self._settings.name, address, limit)
+                raise too_large(peer, limit)
         return bytes(content)
 
     async def _queued(self, _session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
