@@ -1,0 +1,1 @@
+"""XML as several kinds speak it: read without harm, its values found by XPath."""
