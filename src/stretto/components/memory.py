@@ -88,8 +88,8 @@ class RecencyMemory:
     async def __call__(self, request: Request) -> Response:
         if not self._blocks:
             return Response(output=self._answer(request))
-        output, queue_ms = await THREADS.run(self.card.name, lambda: self._answer(request))
-        return Response(output=output, queue_ms=queue_ms)
+        done = await THREADS.run(self.card.name, lambda: self._answer(request))
+        return Response(output=done.result(), queue_ms=done.queue_ms)
 
     def per_run(self) -> "PerRunMemory":
         """The same memory, except that it is empty when a run begins and gone when it ends."""

@@ -10,7 +10,7 @@ from stretto.components.python.place import refuse
 from stretto.components.python.signature import Signature, read_signature
 from stretto.components.threads import threads_for
 from stretto.record.texts import recordable
-from stretto.types.errors import StrettoError
+from stretto.types.errors import ComponentError, StrettoError
 from stretto.types.learning import Reward
 from stretto.types.messages import Request, Response
 
@@ -52,12 +52,12 @@ class RewardTerm:
         name, signature = self.names[0], self.signature
         context = context_for(signature, request.call, name)
         evaluate = evaluator(name, self.function, signature, inline=self.inline)
-        queue_ms = 0.0
         try:
             value, queue_ms = await evaluate(
                 signature.own_fields(request.input), context, threads_for(request.call.path)
             )
         except StrettoError as error:
+            queue_ms = error.queue_ms if isinstance(error, ComponentError) else 0.0
             rewards = tuple(Reward(name=term, value=None, reason=recordable(str(error))) for term in self.names)
         else:
             rewards = tuple(self._read(term, value) for term in self.names)

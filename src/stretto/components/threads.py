@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 
 from stretto.types.errors import Code, ComponentError
 from stretto.types.ids import FALLBACK_PATH, StepPath
-from stretto.types.unbegun import NeverBegun
+from stretto.types.waited import NeverBegun, Waited
 
 MAX_THREADS: Final = min(32, (os.cpu_count() or 1) + 4)
 """As many as the standard library's default executor has; threads here mostly wait."""
@@ -29,8 +29,32 @@ whoever pressed Ctrl-C is gone by then."""
 
 _log: Final = logging.getLogger(__name__)
 
-Outcome: TypeAlias = tuple[Any, BaseException | None, float]
-"""Value, what was raised, and the event-loop time at which the work began."""
+NO_THREAD: Final = (
+    "all threads are at work for plain functions. Make those that wait 'async def', call them less, or give the call a "
+    "later deadline"
+)
+
+Outcome: TypeAlias = tuple[Any, BaseException | None]
+"""Value, and what was raised."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Done:
+    """How work in a thread ended."""
+
+    value: Any
+    error: BaseException | None
+    """What it raised."""
+    queue_ms: float
+    """How long it waited for a thread."""
+
+    def result(self) -> Any:
+        """The value; raises what the work raised. A ComponentError tells the wait."""
+        if self.error is None:
+            return self.value
+        if isinstance(self.error, ComponentError):
+            self.error.queue_ms += self.queue_ms
+        raise self.error
 
 
 @dataclass(eq=False, slots=True)
@@ -39,10 +63,18 @@ class _Job:
     work: Callable[[], Any]
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Outcome]"
-    began: bool = False
+    submitted: float
+    """In event-loop time, as `began`."""
+    began: float | None = None
     ended: bool = False
     abandoned: bool = False
     context: contextvars.Context = field(default_factory=contextvars.copy_context)
+
+    @property
+    def queue_ms(self) -> float:
+        """How long it waited for a thread; until now, where it does."""
+        until = self.loop.time() if self.began is None else self.began
+        return max(0.0, (until - self.submitted) * 1000.0)
 
 
 class Threads:
@@ -76,27 +108,24 @@ class Threads:
         with self._lock:
             return dict(self._hung)
 
-    async def run(self, component: str, work: Callable[[], Any]) -> tuple[Any, float]:
-        """Do the work in a thread; returns its value and the milliseconds that it waited for one.
+    async def run(self, component: str, work: Callable[[], Any]) -> Done:
+        """Do the work in a thread; returns how it ended.
 
-        The caller's context variables are seen there. On cancellation the work is dropped if it has not begun, which
-        its cause NeverBegun tells, and left to itself if it has: a thread cannot be stopped. Raises what the work
-        raises, or ComponentError (``resource_exhausted``) when every thread is held by such work.
+        The caller's context variables are seen there. On cancellation the work is dropped if it has not begun, and left
+        to itself if it has: a thread cannot be stopped. Its cause, Waited or NeverBegun, tells which. Raises
+        ComponentError (``resource_exhausted``) when every thread is held by such work.
         """
         self._refuse_when_all_hang()
         loop = asyncio.get_running_loop()
-        job = _Job(component, work, loop, loop.create_future())
-        submitted = loop.time()
+        job = _Job(component, work, loop, loop.create_future(), loop.time())
         self._submit(job)
         try:
-            value, error, began = await job.future
+            value, error = await job.future
         except asyncio.CancelledError:
             if self._abandon(job):
-                raise
-            raise asyncio.CancelledError from NeverBegun(loop.time() - submitted)
-        if error is not None:
-            raise error
-        return value, max(0.0, (began - submitted) * 1000.0)
+                raise asyncio.CancelledError from Waited(job.queue_ms)
+            raise asyncio.CancelledError from NeverBegun(job.queue_ms, awaited="a thread", remedy=NO_THREAD)
+        return Done(value=value, error=error, queue_ms=job.queue_ms)
 
     def _submit(self, job: _Job) -> None:
         self._jobs.put(job)
@@ -117,7 +146,6 @@ class Threads:
     def _do(self, job: _Job) -> None:
         if not self._begin(job):
             return
-        began = job.loop.time()
         value, error = None, None
         try:
             value = job.context.run(job.work)
@@ -127,14 +155,16 @@ class Threads:
                 error = RuntimeError("raised KeyboardInterrupt")
                 error.__cause__ = raised
         if self._end(job):
-            _deliver(job, (value, error, began))
+            _deliver(job, (value, error))
 
     def _begin(self, job: _Job) -> bool:
         """Whether somebody still waits for it."""
         with self._lock:
-            job.began = not job.abandoned
-            self._busy += job.began
-            return job.began
+            if job.abandoned:
+                return False
+            job.began = job.loop.time()
+            self._busy += 1
+            return True
 
     def _end(self, job: _Job) -> bool:
         """Whether somebody still waits for it; its thread is free again if nobody does."""
@@ -150,8 +180,8 @@ class Threads:
         """Wait no more for a job; returns whether it had begun."""
         with self._lock:
             job.abandoned = True
-            if job.ended or not job.began:
-                return job.began
+            if job.ended or job.began is None:
+                return job.began is not None
             self._hung[job.component] += 1
         job.loop.call_later(self._told_after_s, self._tell_if_held, job)
         return True

@@ -12,7 +12,7 @@ from stretto.plan.model import CallOp
 from stretto.types.enums import Effect
 from stretto.types.errors import Code, ComponentError, ReplayError, ShedError, UsageError
 from stretto.types.messages import Request, Response
-from stretto.types.unbegun import NeverBegun
+from stretto.types.waited import NeverBegun, Waited
 
 
 async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Response:
@@ -33,15 +33,20 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
             case Whose.COMPONENT:
                 raise as_component_error(op.component_name, error) from error
             case Whose.DEADLINE if isinstance(error.__cause__, NeverBegun):
-                raise _never_had_a_turn(op, error.__cause__.waited_s) from None
+                raise _never_had_a_turn(op, error.__cause__) from None
             case Whose.DEADLINE:
-                raise _timed_out(op, lane, deadline) from None
+                waited = error.__cause__.queue_ms if isinstance(error.__cause__, Waited) else 0.0
+                raise _timed_out(op, lane, deadline, waited) from None
             case Whose.OUTSIDE:
                 raise
     finally:
         alarm.disarm()
     if deadline is not None and (alarm.rang or state.now() > deadline):
-        late = _timed_out(op, lane, deadline) if alarm.rang else _held_the_loop(op, state.now() - deadline)
+        waited = response.queue_ms if isinstance(response, Response) else 0.0
+        if alarm.rang:
+            late = _timed_out(op, lane, deadline, waited)
+        else:
+            late = _held_the_loop(op, state.now() - deadline, waited)
         alarm.took()
         if request.call.effect is not Effect.WRITE:
             raise late
@@ -57,17 +62,15 @@ async def _begun_in_session(state: RunState, op: CallOp, lane: Lane, request: Re
     return session(request)
 
 
-def _never_had_a_turn(op: CallOp, waited_s: float) -> ShedError:
-    error = ShedError(
-        f"component '{op.component_name}' waited {waited_s:.3g} s for a thread, until its deadline, and was not asked: "
-        "all threads are at work for plain functions. Make those that wait 'async def', call them less, or give the "
-        "call a later deadline"
+def _never_had_a_turn(op: CallOp, never: NeverBegun) -> ShedError:
+    return ShedError(
+        f"component '{op.component_name}' waited {never.queue_ms / 1000:.3g} s for {never.awaited}, until its "
+        f"deadline, and was not asked: {never.remedy}",
+        queue_ms=never.queue_ms,
     )
-    error.waited_s = waited_s
-    return error
 
 
-def _timed_out(op: CallOp, lane: Lane, deadline: float | None) -> ComponentError:
+def _timed_out(op: CallOp, lane: Lane, deadline: float | None, queue_ms: float) -> ComponentError:
     budget = lane.budget.work_deadline
     if budget is not None and deadline is not None and deadline >= budget:
         whose = "in the time that was left to it"
@@ -75,12 +78,20 @@ def _timed_out(op: CallOp, lane: Lane, deadline: float | None) -> ComponentError
         whose = f"within {op.timeout_s:g} s, the time-out of the step"
     else:
         whose = "before another call of the same did"  # it was hedged: nobody reads this
-    return ComponentError(f"component '{op.component_name}' did not answer {whose}", Code.DEADLINE_EXCEEDED)
+    text = f"component '{op.component_name}' did not answer {whose}"
+    return _with_wait(ComponentError(text, Code.DEADLINE_EXCEEDED), queue_ms)
 
 
-def _held_the_loop(op: CallOp, late_s: float) -> ComponentError:
-    return ComponentError(
+def _held_the_loop(op: CallOp, late_s: float, queue_ms: float) -> ComponentError:
+    error = ComponentError(
         f"component '{op.component_name}' answered {late_s:.3g} s after its deadline without letting it fire: "
         "it blocked the event loop. Await instead of blocking, or make it a plain function: those run in a thread",
         Code.DEADLINE_EXCEEDED,
     )
+    return _with_wait(error, queue_ms)
+
+
+def _with_wait(error: ComponentError, queue_ms: float) -> ComponentError:
+    """Set without a check: it may be a component's own word, which is held to sense where it is recorded."""
+    error.queue_ms = queue_ms
+    return error

@@ -156,7 +156,11 @@ async def _send(called: Called, request: Request) -> tuple[bytes, JsonObject]:
     try:
         response = await _ask(called, request)
     except ComponentError as error:
-        return await _doubt(called, request.call, error, is_sent_again=is_sent_again)
+        try:
+            return await _doubt(called, request.call, error, is_sent_again=is_sent_again)
+        except ComponentError as told:
+            told.queue_ms = error.queue_ms
+            raise
     try:
         return await _receive(called, response)
     except ContractError as error:

@@ -1,5 +1,7 @@
 """A step's record: what it was asked, what it answered, how long that took and what was tried."""
 
+from math import inf
+
 import msgspec
 
 from stretto.engine.called import Called
@@ -8,7 +10,7 @@ from stretto.engine.report import kept_evidence, kept_model_calls, kept_rewards
 from stretto.engine.state import milliseconds
 from stretto.record.model import Attempt, StepRecord
 from stretto.types.enums import Reason, StepStatus
-from stretto.types.errors import ContractError, RejectedError, ShedError, StrettoError
+from stretto.types.errors import Code, ComponentError, ContractError, RejectedError, StrettoError
 from stretto.types.json import JsonObject
 from stretto.types.messages import Response, Usage
 
@@ -81,31 +83,40 @@ def keep(
     state.keep(record)
 
 
-def note_failure(called: Called, began: float, error: StrettoError) -> None:
-    """Record an attempt that failed; what was answered in it and refused is paid for."""
-    state = called.state
-    if isinstance(error, ShedError):
-        called.waited_s += error.waited_s
+def note_failure(called: Called, began: float, error: ComponentError) -> None:
+    """Record an attempt that failed; what was answered in it and refused is paid for.
+
+    A time-out of one that waited longer than it was worked on came of load.
+    """
+    called.waited_s += _waited_inside_s(error)
     if isinstance(error, ContractError | RejectedError):
         count_usage(called, called.response)
+    failed = _last_attempt(called, began, error)
+    if error.rpc_code is Code.DEADLINE_EXCEEDED and failed.queue_ms > failed.service_ms:
+        error.of_load = True
     if called.attempts is None:
         called.attempts = []
-    called.attempts.append(
-        Attempt(
-            started_ms=state.ms(began),
-            queue_ms=milliseconds(called.waited_s),
-            service_ms=milliseconds(max(0.0, state.now() - began - called.waited_s)),
-            error=error_info(error, called.path),
-        )
-    )
+    called.attempts.append(failed)
 
 
-def _last_attempt(called: Called, began: float) -> Attempt:
+def _waited_inside_s(error: ComponentError) -> float:
+    """Seconds in a queue of the component's own; what an error tells that cannot be is none.
+
+    It is taken from the error, since a component may raise the same object again.
+    """
+    queue_ms, error.queue_ms = error.queue_ms, 0.0
+    return queue_ms / 1000.0 if type(queue_ms) in (float, int) and 0 < queue_ms < inf else 0.0
+
+
+def _last_attempt(called: Called, began: float, error: ComponentError | None = None) -> Attempt:
     state = called.state
     queue_ms = milliseconds(called.waited_s) + (called.response.queue_ms if called.response is not None else 0.0)
     spent_ms = milliseconds(state.now() - began)
     return Attempt(
-        started_ms=state.ms(began), queue_ms=round(queue_ms, 3), service_ms=max(0.0, round(spent_ms - queue_ms, 3))
+        started_ms=state.ms(began),
+        queue_ms=round(queue_ms, 3),
+        service_ms=max(0.0, round(spent_ms - queue_ms, 3)),
+        error=None if error is None else error_info(error, called.path),
     )
 
 

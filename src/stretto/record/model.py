@@ -73,7 +73,7 @@ class StepRecord(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):  #
     started_ms: float = 0.0
     ended_ms: float = 0.0
     queue_ms: float = 0.0
-    """Of the attempt that answered."""
+    """Of the attempt that answered, or failed last."""
     service_ms: float = 0.0
     input: msgspec.Raw = NULL
     output: msgspec.Raw = NULL

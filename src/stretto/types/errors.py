@@ -219,6 +219,8 @@ class ComponentError(StrettoError):
     """True for a time-out that came because the component was under load."""
     sent = True
     """False when the request surely never left: whatever the code, a write did not happen."""
+    queue_ms: float = 0.0
+    """Milliseconds that the call waited in a queue of the component's own, as for a connection, before it failed."""
 
     def __init__(
         self,
@@ -228,8 +230,9 @@ class ComponentError(StrettoError):
         retry_after_s: float | None = None,
         retryable: bool | None = None,
         sent: bool = True,
+        queue_ms: float = 0.0,
     ) -> None:
-        """Raises UsageError for what is no code and no number of seconds; the text says what was to be told."""
+        """Raises UsageError for what is no code and no number; the text says what was to be told."""
         super().__init__(message)
         try:
             self.rpc_code = Code(rpc_code)
@@ -241,7 +244,12 @@ class ComponentError(StrettoError):
             raise UsageError(
                 f"ComponentError({message!r}) has retry_after_s={retry_after_s!r:.80}; expected seconds, or None"
             )
+        if not _is_finite(queue_ms) or queue_ms < 0:
+            raise UsageError(
+                f"ComponentError({message!r}) has queue_ms={queue_ms!r:.80}; expected milliseconds, 0 or more"
+            )
         self.retry_after_s = retry_after_s
+        self.queue_ms = queue_ms
         self.retryable = rpc_code in RETRYABLE_CODES if retryable is None else retryable
         self.sent = sent
 
@@ -284,11 +292,9 @@ class ShedError(ComponentError):
     """There was no place for the call, or not in time; the component was not asked. Later there may be one."""
 
     code = "component.shed"
-    waited_s = 0.0
-    """Seconds that it waited in vain where only the component's own adapter knew of it, as for a thread."""
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
-        super().__init__(message, Code.RESOURCE_EXHAUSTED, retry_after_s=retry_after_s, sent=False)
+    def __init__(self, message: str, *, retry_after_s: float | None = None, queue_ms: float = 0.0) -> None:
+        super().__init__(message, Code.RESOURCE_EXHAUSTED, retry_after_s=retry_after_s, sent=False, queue_ms=queue_ms)
 
 
 class RejectedError(ComponentError):

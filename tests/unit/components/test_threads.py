@@ -10,23 +10,23 @@ import pytest
 from stretto.components.threads import FALLBACK_THREADS, THREADS, Threads, hangs, threads_for
 from stretto.types.errors import Code, ComponentError
 from stretto.types.ids import StepPath
-from stretto.types.unbegun import NeverBegun
+from stretto.types.waited import NeverBegun, Waited
 
 colour: contextvars.ContextVar[str] = contextvars.ContextVar("colour")
 
 
 async def test_work_runs_in_another_thread_and_sees_context_variables() -> None:
     colour.set("red")
-    value, queue_ms = await Threads(1).run("c", lambda: (threading.current_thread().daemon, colour.get()))
-    assert value == (True, "red")
-    assert queue_ms >= 0
+    done = await Threads(1).run("c", lambda: (threading.current_thread().daemon, colour.get()))
+    assert done.result() == (True, "red")
+    assert done.queue_ms >= 0
 
 
 async def test_what_the_work_raises_reaches_the_caller_and_the_thread_serves_on() -> None:
     threads = Threads(1)
     with pytest.raises(SystemExit):
-        await threads.run("c", lambda: exec("raise SystemExit(3)"))
-    assert (await threads.run("c", lambda: 1))[0] == 1
+        (await threads.run("c", lambda: exec("raise SystemExit(3)"))).result()
+    assert (await threads.run("c", lambda: 1)).result() == 1
 
 
 async def test_as_many_run_at_once_as_there_are_threads_and_the_wait_is_told() -> None:
@@ -40,7 +40,7 @@ async def test_as_many_run_at_once_as_there_are_threads_and_the_wait_is_told() -
     await asyncio.to_thread(lambda: [entered.acquire() for _ in range(2)])
     assert not entered.acquire(blocking=False)
     gate.set()
-    waits = sorted([queue_ms for _, queue_ms in await asyncio.gather(*calls)])
+    waits = sorted([done.queue_ms for done in await asyncio.gather(*calls)])
     assert waits[2] > waits[0]
 
 
@@ -59,7 +59,7 @@ async def test_a_call_that_is_cancelled_before_it_has_a_thread_was_never_begun()
     cancelled = caught.value.__cause__
     assert cancelled is not None
     assert isinstance(cancelled.__cause__, NeverBegun)
-    assert cancelled.__cause__.waited_s > 0
+    assert cancelled.__cause__.queue_ms >= 9
     gate.set()
     await holder
     await threads.run("c", lambda: None)
@@ -78,8 +78,9 @@ async def test_a_cancelled_call_that_runs_on_is_named_and_counted_until_it_ends(
     call = asyncio.ensure_future(threads.run("slow", hang))
     await asyncio.to_thread(entered.wait)
     call.cancel()
-    with caplog.at_level(logging.WARNING), pytest.raises(asyncio.CancelledError):
+    with caplog.at_level(logging.WARNING), pytest.raises(asyncio.CancelledError) as cancelled:
         await call
+    assert type(cancelled.value.__cause__) is Waited
     assert threads.hung == {"slow": 1}
     with caplog.at_level(logging.WARNING):
         await asyncio.sleep(0.001)  # past the timer of 0 s
@@ -89,7 +90,7 @@ async def test_a_cancelled_call_that_runs_on_is_named_and_counted_until_it_ends(
     assert caught.value.rpc_code is Code.RESOURCE_EXHAUSTED
     gate.set()
     await asyncio.to_thread(lambda: [None for _ in iter(lambda: threads.hung, {})])
-    assert (await threads.run("other", lambda: 1))[0] == 1
+    assert (await threads.run("other", lambda: 1)).result() == 1
 
 
 async def test_a_cancelled_call_that_ends_soon_is_not_spoken_of(caplog: pytest.LogCaptureFixture) -> None:
@@ -138,8 +139,8 @@ async def test_what_answers_in_the_place_of_others_has_threads_of_its_own() -> N
         assert threads_for(StepPath(path)) is FALLBACK_THREADS
     for path in ("pay", "fallback/rules#1", "no_fallback"):
         assert threads_for(StepPath(path)) is THREADS
-    thread, _ = await FALLBACK_THREADS.run("rules", threading.current_thread)
-    assert thread.name.startswith("stretto-fallback-")
+    done = await FALLBACK_THREADS.run("rules", threading.current_thread)
+    assert done.result().name.startswith("stretto-fallback-")
 
 
 async def test_a_call_that_hangs_is_known_wherever_it_does() -> None:

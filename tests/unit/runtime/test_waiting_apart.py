@@ -98,6 +98,161 @@ async def test_for_a_thread_that_never_came(
     assert step.queue_ms == tried.queue_ms
 
 
+class TestOfAnAttemptThatFailed:
+    """A thread is held until the call behind it waits, and for 30 ms more; then that call fails, soon or never."""
+
+    async def tried(
+        self, workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch, ends: Any, text: str = ONE
+    ) -> StepRecord:
+        pool, gate, entered = Threads(1), threading.Event(), threading.Event()
+        monkeypatch.setattr("stretto.components.threads.THREADS", pool)
+
+        def hold() -> None:
+            entered.set()
+            assert gate.wait(10)
+
+        @stretto.component(effects="pure")
+        def a(prompt: str) -> Any:
+            return ends(prompt)
+
+        holder = asyncio.ensure_future(pool.run("other", hold))
+        await asyncio.to_thread(entered.wait, 10)
+        async with workflow_of(text, a) as workflow:
+            run = asyncio.ensure_future(workflow.run({}))
+            while pool.queued == 0:  # noqa: ASYNC110  # the pool tells nobody
+                await asyncio.sleep(0)
+            asyncio.get_running_loop().call_later(0.03, gate.set)
+            step = (await run).steps[0]
+        await holder
+        return step
+
+    def says(self, step: StepRecord, code: str) -> None:
+        (tried,) = step.attempts
+        assert tried.error is not None
+        assert tried.error.rpc_code == code
+        assert tried.queue_ms >= 29.0
+        assert tried.queue_ms + tried.service_ms == pytest.approx(whole(step), abs=5.0)
+        assert step.queue_ms == tried.queue_ms
+
+    async def test_by_an_exception(self, workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch) -> None:
+        def ends(prompt: str) -> None:
+            raise KeyError(prompt)
+
+        step = await self.tried(workflow_of, monkeypatch, ends)
+        self.says(step, "internal")
+        assert step.attempts[0].service_ms < 20.0
+
+    async def test_by_an_error_of_its_own(self, workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch) -> None:
+        always = stretto.ComponentError("no", stretto.Code.NOT_FOUND)
+
+        def ends(prompt: str) -> None:
+            raise always
+
+        for _ in range(2):  # the same object, which must not add the waits up
+            step = await self.tried(workflow_of, monkeypatch, ends)
+            self.says(step, "not_found")
+            assert step.attempts[0].queue_ms < 59.0
+
+    async def test_by_the_deadline_while_it_was_worked_on(
+        self, workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        gate = threading.Event()
+        text = ONE.replace("component: a,", "component: a, resilience: {timeout: 200ms},")
+        step = await self.tried(workflow_of, monkeypatch, lambda _: gate.wait(10), text)
+        gate.set()
+        self.says(step, "deadline_exceeded")
+        assert step.attempts[0].service_ms >= 100.0
+        assert step.reason is stretto.Reason.TIMEOUT
+
+    async def test_by_the_deadline_most_of_which_it_waited(
+        self, workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        gate = threading.Event()
+        text = ONE.replace("component: a,", "component: a, resilience: {timeout: 40ms},")
+        step = await self.tried(workflow_of, monkeypatch, lambda _: gate.wait(10), text)
+        gate.set()
+        self.says(step, "deadline_exceeded")
+        assert step.reason is stretto.Reason.CONGESTION
+
+    async def test_by_an_answer_that_breaks_its_schema(
+        self, workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        step = await self.tried(workflow_of, monkeypatch, lambda _: stretto.Response(output=7))
+        self.says(step, "failed_precondition")
+
+    async def test_and_of_one_that_answered_with_a_response(
+        self, workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        step = await self.tried(workflow_of, monkeypatch, lambda _: stretto.Response(output={}, queue_ms=2.0), ONE)
+        assert step.queue_ms >= 31.0
+
+
+async def test_as_a_component_tells_of_its_own_queue(workflow_of: WorkflowOf) -> None:
+    @stretto.component(effects="pure")
+    async def a(prompt: str) -> dict[str, str]:
+        raise stretto.ComponentError("full", stretto.Code.RESOURCE_EXHAUSTED, queue_ms=7.5)
+
+    async with workflow_of(ONE, a) as workflow:
+        step = (await workflow.run({})).steps[0]
+    assert (step.queue_ms, step.attempts[0].queue_ms, step.attempts[0].service_ms) == (7.5, 7.5, 0.0)
+
+
+@pytest.mark.parametrize("told", [float("nan"), float("inf"), -1.0, "long", None])
+async def test_not_as_a_component_tells_what_cannot_be(workflow_of: WorkflowOf, told: Any) -> None:
+    @stretto.component(effects="pure")
+    async def a(prompt: str) -> dict[str, str]:
+        error = stretto.ComponentError("full", stretto.Code.RESOURCE_EXHAUSTED)
+        error.queue_ms = told
+        raise error
+
+    async with workflow_of(ONE, a) as workflow:
+        step = (await workflow.run({})).steps[0]
+    assert (step.status, step.queue_ms) == (stretto.StepStatus.FAILED, 0.0)
+    with pytest.raises(stretto.UsageError, match=r"queue_ms=.*; expected milliseconds, 0 or more"):
+        stretto.ComponentError("full", queue_ms=told)
+
+
+async def second_of_two(
+    workflow_of: WorkflowOf, server: StandIn, second_text: str = ONE, hold_s: float = 0.03
+) -> StepRecord:
+    """The step whose request waited for the only connection while the server held another for so long."""
+    server.gate.clear()
+    model: Any = stretto.OpenAiModel("a", model="small", base_url=server.base_url, max_connections=1)
+    async with workflow_of(ONE, model) as one, workflow_of(second_text, model) as two:
+        first = asyncio.ensure_future(one.run({}))
+        await server.arrived.wait()
+        second = asyncio.ensure_future(two.run({}))
+        while not model._connections._pool._session.connector._waiters:  # noqa: ASYNC110  # it tells nobody
+            await asyncio.sleep(0)
+        asyncio.get_running_loop().call_later(hold_s, server.gate.set)
+        await first
+        return (await second).steps[0]
+
+
+async def test_for_a_connection_to_a_model_server_that_refused(workflow_of: WorkflowOf, server: StandIn) -> None:
+    server.reply()
+    server.reply({"error": {"message": "no such model"}}, status=404)
+    step = await second_of_two(workflow_of, server)
+    (tried,) = step.attempts
+    assert (step.error and step.error.rpc_code, step.queue_ms) == ("not_found", tried.queue_ms)
+    assert tried.queue_ms >= 25.0
+    assert tried.service_ms < 25.0
+
+
+async def test_for_a_connection_that_never_came(workflow_of: WorkflowOf, server: StandIn) -> None:
+    server.reply()
+    text = ONE.replace("component: a,", "component: a, resilience: {timeout: 40ms},")
+    step = await second_of_two(workflow_of, server, text, hold_s=0.1)
+    (tried,) = step.attempts
+    assert tried.error is not None
+    assert tried.error.code == "component.shed"
+    assert "for a connection, until its deadline, and was not asked: all 1 are in use" in tried.error.message
+    assert step.reason is stretto.Reason.CONGESTION
+    assert tried.queue_ms >= 35.0
+    assert tried.service_ms < 10.0
+    assert len(server.asked) == 1
+
+
 async def test_for_a_connection_to_a_model_server(workflow_of: WorkflowOf, server: StandIn) -> None:
     server.reply()
     server.gate.clear()
@@ -105,7 +260,7 @@ async def test_for_a_connection_to_a_model_server(workflow_of: WorkflowOf, serve
 
     async def until() -> None:
         await server.arrived.wait()
-        while not model._pool._session.connector._waiters:  # noqa: ASYNC110  # the connector tells nobody
+        while not model._connections._pool._session.connector._waiters:  # noqa: ASYNC110  # it tells nobody
             await asyncio.sleep(0)
         server.gate.set()
 

@@ -55,7 +55,7 @@ class Instance:
             if inspect.iscoroutinefunction(hook):
                 await hook()
             else:  # it may block: loading a model does
-                await THREADS.run(self._name, hook)
+                (await THREADS.run(self._name, hook)).result()
         except StrettoError:
             raise
         except Exception as error:

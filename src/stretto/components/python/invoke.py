@@ -10,6 +10,8 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeAlias
 
+import msgspec
+
 from stretto.components.python.context import Context
 from stretto.components.python.parameters import by_name
 from stretto.components.python.place import home_of
@@ -75,13 +77,15 @@ def evaluator(name: str, function: Function, signature: Signature, *, inline: bo
             if inline:
                 value = function(**arguments)
             else:
-                value, queue_ms = await threads.run(name, partial(function, **arguments))
+                done = await threads.run(name, partial(function, **arguments))
+                queue_ms = done.queue_ms
+                value = done.result()
             if inspect.isawaitable(value):  # a wrapper hid that the function is async
                 value = await value
         except StrettoError:
             raise
         except (Exception, SystemExit) as error:
-            raise component_error(name, error, home) from error
+            raise component_error(name, error, home, queue_ms) from error
         return value, queue_ms
 
     return evaluate
@@ -124,4 +128,6 @@ def _bare(name: str, function: Function, signature: Signature) -> Invoke:
 def _respond(signature: Signature, value: object, context: Context | None, queue_ms: float) -> Response:
     if not isinstance(value, Response):
         value = Response(output=signature.as_output(value), queue_ms=queue_ms)
+    elif queue_ms and type(value.queue_ms) in (float, int):  # else the engine says what is wrong with it
+        value = msgspec.structs.replace(value, queue_ms=value.queue_ms + queue_ms)
     return value if context is None else context.added_to(value)

@@ -36,13 +36,15 @@ def code_of(error: BaseException) -> Code:
     return Code.UNKNOWN
 
 
-def component_error(name: str, error: BaseException, home: str) -> ComponentError:
-    """The error as the engine takes it: who raised, what, and the nearest place in the file `home`."""
+def component_error(name: str, error: BaseException, home: str, queue_ms: float = 0.0) -> ComponentError:
+    """The error as the engine takes it: who raised, what, the nearest place in the file `home`, and how long the call
+    had waited for a thread."""
     log_raised(name, error)
     place = place_of(error.__traceback__, home)
     return ComponentError(
         f"component '{name}' raised {type(error).__name__}: {text_of(error)} ({place})",
         code_of(error),
+        queue_ms=queue_ms,
     )
 
 

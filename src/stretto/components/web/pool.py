@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import Mapping
-from types import SimpleNamespace
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
 from yarl import URL
 
+from stretto.components.waiting import Wait
 from stretto.components.web.failures import Peer, lost, no_http, too_large, unreachable
 from stretto.components.web.reply import Reply
+from stretto.components.web.waiting import connection_wait, telling_waits
 
 CONNECT_TIMEOUT_S: Final = 30.0
 """For a connection. Answers have no time-out of their own: the deadline of the step bounds them."""
@@ -19,17 +20,15 @@ class Pool:
     """An HTTP client whose connections are kept alive between calls."""
 
     def __init__(self, *, max_connections: int, max_response_bytes: int) -> None:
+        self._max_connections = max_connections
         self._max_response_bytes = max_response_bytes
         self.loop = asyncio.get_running_loop()
-        tracing = aiohttp.TraceConfig()
-        tracing.on_connection_queued_start.append(self._queued)
-        tracing.on_connection_queued_end.append(self._served)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=max_connections),
             cookie_jar=aiohttp.DummyCookieJar(),  # what one run is given must not go out with another
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
             trust_env=False,  # a proxy that the environment names sees every secret
-            trace_configs=[tracing],
+            trace_configs=[telling_waits()],
         )
 
     async def send(
@@ -39,7 +38,13 @@ class Pool:
 
         Raises ComponentError, with `sent` false when the request surely never left.
         """
-        waiting, began = _Waiting(), self.loop.time()
+        with connection_wait(self._max_connections, "Raise `max_connections`") as waiting:
+            return await self._send(peer, method, url, headers, body, waiting)
+
+    async def _send(
+        self, peer: Peer, method: str, url: str | URL, headers: Mapping[str, str], body: bytes | None, waiting: Wait
+    ) -> Reply:
+        began = self.loop.time()
         try:
             async with self._session.request(
                 method,
@@ -84,23 +89,3 @@ class Pool:
             if len(content) > limit:
                 raise too_large(peer, limit)
         return bytes(content)
-
-    async def _queued(self, _session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
-        context.trace_request_ctx.began = self.loop.time()
-
-    async def _served(self, _session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
-        context.trace_request_ctx.ended = self.loop.time()
-
-
-class _Waiting:
-    """How long one call waited for a connection, in event-loop time, seconds."""
-
-    __slots__ = ("began", "ended")
-
-    def __init__(self) -> None:
-        self.began = 0.0
-        self.ended = 0.0
-
-    @property
-    def ms(self) -> float:
-        return (self.ended - self.began) * 1000.0
