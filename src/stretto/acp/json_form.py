@@ -1,0 +1,94 @@
+"""Messages as JSON: the JSON mapping of the proto (protobuf.dev/programming-guides/json).
+
+A reader of that mapping takes a field by its proto name too, a number as text, and null for what is unset. Peers that
+write it plainly, as all known libraries do, are read in one pass; the others in a second one.
+"""
+
+import re
+from functools import cache
+from typing import Any, Final, TypeVar, get_args
+
+import msgspec
+
+from stretto.acp.messages import Message
+from stretto.types.errors import NotJsonError
+
+M = TypeVar("M", bound=Message)
+
+_ENCODER: Final = msgspec.json.Encoder()
+
+_FREE: Final = frozenset({"input", "output", "evidence", "baggage", "labels", "effects", "value"})
+"""Fields that hold values of the peers' own, in which no name is ours."""
+
+_NULLABLE: Final = "value"
+"""The one field in which null is a value."""
+
+
+def encode(message: Message) -> bytes:
+    """The message as JSON text, UTF-8. Raises NotJsonError for what JSON cannot hold."""
+    try:
+        return _ENCODER.encode(message)
+    except (TypeError, ValueError, UnicodeEncodeError, OverflowError) as error:
+        raise NotJsonError(f"a message cannot be written as JSON: {error}") from error
+
+
+def decode(text: bytes, form: type[M]) -> M:
+    """The message that a JSON text holds; fields of a newer minor version are passed over.
+
+    Raises msgspec.DecodeError for what is no JSON, msgspec.ValidationError, with the place, for another form.
+    """
+    if _proto_names(form).search(text) is None:
+        try:
+            read: M = _decoder(form).decode(text)
+        except msgspec.ValidationError:
+            pass  # may be a number as text, or a null
+        else:
+            return read
+    converted: M = msgspec.convert(_plain(msgspec.json.decode(text), form), form, strict=False)
+    return converted
+
+
+@cache
+def _decoder(form: type[M]) -> msgspec.json.Decoder[M]:
+    return msgspec.json.Decoder(form)
+
+
+@cache
+def _proto_names(form: type[Message]) -> re.Pattern[bytes]:
+    """Finds a field by its proto name, where that is not its JSON name."""
+    names = sorted({name for name in _all_names(form) if "_" in name})
+    return re.compile(b'"(?:%s)"\\s*:' % b"|".join(name.encode() for name in names) if names else b"(?!)")
+
+
+def _all_names(form: type[Message]) -> set[str]:
+    names = set()
+    for field in msgspec.structs.fields(form):
+        names.add(field.name)
+        inner = _message_in(field.type)
+        if inner is not None:
+            names |= _all_names(inner)
+    return names
+
+
+def _plain(value: Any, form: type[Message]) -> Any:  # outside bytes: `convert` judges them
+    """The same with JSON names, and without nulls, as far as the names are ours."""
+    if isinstance(value, list):
+        return [_plain(each, form) for each in value]
+    if not isinstance(value, dict):
+        return value
+    fields = {name: field for field in msgspec.structs.fields(form) for name in (field.name, field.encode_name)}
+    plain = {}
+    for name, each in value.items():
+        field = fields.get(name)
+        if field is None or (each is None and field.name != _NULLABLE):
+            continue
+        inner = None if field.name in _FREE else _message_in(field.type)
+        plain[field.encode_name] = each if inner is None else _plain(each, inner)
+    return plain
+
+
+def _message_in(kind: Any) -> type[Message] | None:
+    """The message that a field of this type holds, once or many times."""
+    if isinstance(kind, type) and issubclass(kind, Message):
+        return kind
+    return next((found for part in get_args(kind) if (found := _message_in(part)) is not None), None)

@@ -1,0 +1,253 @@
+"""Messages as protobuf, for gRPC. Needs the extra ``grpc``.
+
+Requests and answers of a step are carried over field by field, their JSON objects as text; the others, which are rare,
+go through the JSON mapping.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar, cast
+
+import msgspec
+from google.protobuf import json_format
+from google.protobuf.message import Message as Proto
+
+from stretto.acp import messages as m
+from stretto.acp.names import Verb
+from stretto.acp.v1 import acp_pb2 as pb
+from stretto.types.json import JsonObject
+
+M = TypeVar("M", bound=m.Message)
+
+REQUESTS: Final[Mapping[Verb, tuple[type[Proto], type[m.Message]]]] = {
+    Verb.PLAN: (pb.PlanRequest, m.CallRequest),
+    Verb.EXECUTE: (pb.ExecuteRequest, m.CallRequest),
+    Verb.OBSERVE: (pb.ObserveRequest, m.CallRequest),
+    Verb.REFLECT: (pb.ReflectRequest, m.ReflectRequest),
+    Verb.DESCRIBE: (pb.DescribeRequest, m.DescribeRequest),
+    Verb.VJP: (pb.VjpRequest, m.VjpRequest),
+}
+"""For each verb the request, as protobuf and as a record."""
+
+RESPONSES: Final[Mapping[Verb, tuple[type[Proto], type[m.Message]]]] = {
+    Verb.PLAN: (pb.PlanResponse, m.CallResponse),
+    Verb.EXECUTE: (pb.ExecuteResponse, m.CallResponse),
+    Verb.OBSERVE: (pb.ObserveResponse, m.CallResponse),
+    Verb.REFLECT: (pb.ReflectResponse, m.ReflectResponse),
+    Verb.DESCRIBE: (pb.DescribeResponse, m.DescribeResponse),
+    Verb.VJP: (pb.VjpResponse, m.VjpResponse),
+}
+
+
+def request_of(verb: Verb, wire: bytes) -> m.Message:
+    """The request that these bytes hold. Raises google.protobuf.message.DecodeError for other bytes."""
+    form, record = REQUESTS[verb]
+    return _record(form.FromString(wire), record)
+
+
+def request_bytes(verb: Verb, request: m.Message) -> bytes:
+    """A request as protobuf."""
+    return _proto(request, REQUESTS[verb][0]).SerializeToString()
+
+
+def response_of(verb: Verb, wire: bytes) -> m.Message:
+    """The response that these bytes hold. Raises google.protobuf.message.DecodeError for other bytes."""
+    form, record = RESPONSES[verb]
+    return _record(form.FromString(wire), record)
+
+
+def response_bytes(verb: Verb, response: m.Message) -> bytes:
+    """A response as protobuf."""
+    return _proto(response, RESPONSES[verb][0]).SerializeToString()
+
+
+def plain(value: Proto) -> JsonObject:
+    """A Struct as JSON; its numbers, which are doubles, whole where they are whole and exact."""
+    return cast("JsonObject", _whole(json_format.MessageToDict(value)))
+
+
+def _whole(value: Any) -> Any:  # JSON
+    if isinstance(value, dict):
+        return {name: _whole(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53 else value
+
+
+# protobuf → records
+
+
+def _record(proto: Any, form: type[M]) -> M:
+    make = cast("Callable[[Any], M] | None", _RECORDS.get(form))
+    if make is not None:
+        return make(proto)
+    return msgspec.convert(_whole(json_format.MessageToDict(proto)), form, strict=False)
+
+
+def _call_request(p: Any) -> m.CallRequest:
+    return m.CallRequest(
+        envelope=_envelope(p.envelope),
+        input=plain(p.input) if p.HasField("input") else {},
+        input_json=p.input_json,
+        blobs=tuple(map(_blob, p.blobs)),
+        confirm_only=p.confirm_only,
+    )
+
+
+def _call_response(p: Any) -> m.CallResponse:
+    wants = isinstance(p, pb.PlanResponse) and p.HasField("execute_action")
+    return m.CallResponse(
+        result=_result(p.result),
+        output=plain(p.output) if p.HasField("output") else {},
+        output_json=p.output_json,
+        blobs=tuple(map(_blob, p.blobs)),
+        execute_action=m.ExecuteAction(action=p.execute_action.action, input=plain(p.execute_action.input))
+        if wants
+        else None,
+        gradient_handle=p.gradient_handle,
+    )
+
+
+def _envelope(p: Any) -> m.Envelope:
+    return m.Envelope(
+        protocol=p.protocol,
+        run_id=p.run_id,
+        step_path=p.step_path,
+        attempt=p.attempt,
+        previous_attempts=p.previous_attempts,
+        component=_ref(p.component),
+        remaining_ms=p.remaining_ms if p.HasField("remaining_ms") else None,
+        budget=_budget(p.budget),
+        effect_key=p.effect_key,
+        effect=p.effect,
+        action=p.action,
+        traceparent=p.traceparent,
+        tracestate=p.tracestate,
+        baggage=dict(p.baggage),
+        variant=m.Variant(name=p.variant.name, mirror=p.variant.mirror),
+        tenant=p.tenant,
+        labels=dict(p.labels),
+        seed=str(p.seed) if p.seed else 0,
+        workflow_run_id=p.workflow_run_id,
+    )
+
+
+def _ref(p: Any) -> m.ComponentRef:
+    return m.ComponentRef(name=p.name, version=p.version, digest=p.digest)
+
+
+def _budget(p: Any) -> m.BudgetLeft:
+    return m.BudgetLeft(
+        retries=p.retries if p.HasField("retries") else None,
+        tokens=p.tokens if p.HasField("tokens") else None,
+        cost=p.cost if p.HasField("cost") else None,
+    )
+
+
+def _result(p: Any) -> m.Result:
+    return m.Result(
+        outcome=p.outcome,
+        usage=m.Spent(input_tokens=p.usage.input_tokens, output_tokens=p.usage.output_tokens, cost=p.usage.cost),
+        queue_ms=p.queue_ms,
+        service_ms=p.service_ms,
+        evidence=plain(p.evidence) if p.HasField("evidence") else {},
+        replayed=p.replayed,
+        component=_ref(p.component),
+        run_id=p.run_id,
+    )
+
+
+def _blob(p: Any) -> m.Blob:
+    return m.Blob(digest=p.digest, content=p.content, media_type=p.media_type)
+
+
+_RECORDS: Final[Mapping[type[m.Message], Callable[[Any], m.Message]]] = {
+    m.CallRequest: _call_request,
+    m.CallResponse: _call_response,
+}
+
+
+# records → protobuf
+
+
+def _proto(record: m.Message, form: type[Proto]) -> Proto:
+    if isinstance(record, m.CallRequest):
+        return _call_request_proto(record, form)
+    if isinstance(record, m.CallResponse):
+        return _call_response_proto(record, form)
+    return json_format.ParseDict(msgspec.to_builtins(record), form())
+
+
+def _call_request_proto(record: m.CallRequest, form: Any) -> Proto:
+    proto = form(
+        envelope=_envelope_proto(record.envelope),
+        input_json=record.input_json,
+        blobs=[_blob_proto(blob) for blob in record.blobs],
+        confirm_only=record.confirm_only,
+    )
+    if record.input or not record.input_json:
+        proto.input.update(record.input)
+    return cast("Proto", proto)
+
+
+def _call_response_proto(record: m.CallResponse, form: Any) -> Proto:
+    proto = form(
+        result=_result_proto(record.result),
+        output_json=record.output_json,
+        blobs=[_blob_proto(blob) for blob in record.blobs],
+        gradient_handle=record.gradient_handle,
+    )
+    if record.output or not record.output_json:
+        proto.output.update(record.output)
+    wanted = record.execute_action
+    if wanted is not None and form is pb.PlanResponse:
+        proto.execute_action.action = wanted.action
+        proto.execute_action.input.update(wanted.input)
+    return cast("Proto", proto)
+
+
+def _envelope_proto(e: m.Envelope) -> pb.Envelope:
+    return pb.Envelope(
+        protocol=e.protocol,
+        run_id=e.run_id,
+        step_path=e.step_path,
+        attempt=e.attempt,
+        previous_attempts=e.previous_attempts,
+        component=_ref_proto(e.component),
+        remaining_ms=e.remaining_ms,
+        budget=pb.Budget(retries=e.budget.retries, tokens=e.budget.tokens, cost=e.budget.cost),
+        effect_key=e.effect_key,
+        effect=e.effect,
+        action=e.action,
+        traceparent=e.traceparent,
+        tracestate=e.tracestate,
+        baggage=e.baggage,
+        variant=pb.Variant(name=e.variant.name, mirror=e.variant.mirror),
+        tenant=e.tenant,
+        labels=e.labels,
+        seed=int(e.seed),
+        workflow_run_id=e.workflow_run_id,
+    )
+
+
+def _ref_proto(ref: m.ComponentRef) -> pb.ComponentRef:
+    return pb.ComponentRef(name=ref.name, version=ref.version, digest=ref.digest)
+
+
+def _result_proto(r: m.Result) -> pb.Result:
+    usage = pb.Usage(input_tokens=r.usage.input_tokens, output_tokens=r.usage.output_tokens, cost=r.usage.cost)
+    proto = pb.Result(
+        outcome=r.outcome,
+        usage=usage,
+        queue_ms=r.queue_ms,
+        service_ms=r.service_ms,
+        replayed=r.replayed,
+        component=_ref_proto(r.component),
+        run_id=r.run_id,
+    )
+    if r.evidence:
+        proto.evidence.update(r.evidence)
+    return proto
+
+
+def _blob_proto(blob: m.Blob) -> pb.Blob:
+    return pb.Blob(digest=blob.digest, content=blob.content, media_type=blob.media_type)

@@ -1,0 +1,69 @@
+"""Failures over gRPC: a google.rpc.Status with ErrorInfo, RetryInfo and BadRequest. Needs the extra ``grpc``."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from google.protobuf.any_pb2 import Any as AnyProto
+from google.rpc import code_pb2, error_details_pb2, status_pb2
+
+from stretto.acp.failure import Failure
+from stretto.acp.names import DOMAIN
+from stretto.types.errors import Code, Violation
+
+DETAILS: Final = "grpc-status-details-bin"
+"""Trailer that carries the status (googleapis google/rpc/status.proto)."""
+
+NUMBERS: Final[Mapping[Code, int]] = {code: code_pb2.Code.Value(code.name) for code in Code}
+"""The number of each code on the wire."""
+
+_CODES: Final[Mapping[int, Code]] = {number: code for code, number in NUMBERS.items()}
+
+
+def status_of(failure: Failure) -> status_pb2.Status:
+    """A failure as a status with its details."""
+    status = status_pb2.Status(code=NUMBERS[failure.code], message=failure.message)
+    told = {**failure.metadata, **({"run_id": failure.run_id} if failure.run_id else {})}
+    _add(status, error_details_pb2.ErrorInfo(reason=failure.reason, domain=DOMAIN, metadata=told))
+    if failure.retry_after_ms is not None:
+        info = error_details_pb2.RetryInfo()
+        info.retry_delay.FromMicroseconds(round(max(0.0, failure.retry_after_ms) * 1000))
+        _add(status, info)
+    if failure.violations:
+        broken = [
+            error_details_pb2.BadRequest.FieldViolation(field=each.pointer, description=each.message)
+            for each in failure.violations
+        ]
+        _add(status, error_details_pb2.BadRequest(field_violations=broken))
+    return status
+
+
+def failure_of_status(code: int, message: str, details: bytes | None) -> Failure:
+    """The failure that a call's end stands for; of a peer that sends no details, its code and its words."""
+    status = status_pb2.Status(code=code, message=message)
+    if details:
+        status = status_pb2.Status.FromString(details)
+    info, retry, bad = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo(), error_details_pb2.BadRequest()
+    waits = False
+    for detail in status.details:
+        detail.Unpack(info)
+        waits = detail.Unpack(retry) or waits
+        detail.Unpack(bad)
+    metadata = dict(info.metadata)
+    return Failure(
+        code=_CODES.get(status.code, Code.UNKNOWN),
+        message=status.message,
+        reason=info.reason,
+        retry_after_ms=retry.retry_delay.ToMicroseconds() / 1000 if waits else None,
+        violations=tuple(Violation(pointer=each.field, message=each.description) for each in bad.field_violations),
+        run_id=metadata.pop("run_id", ""),
+        metadata=metadata,
+    )
+
+
+def _add(
+    status: status_pb2.Status,
+    detail: error_details_pb2.ErrorInfo | error_details_pb2.RetryInfo | error_details_pb2.BadRequest,
+) -> None:
+    packed = AnyProto()
+    packed.Pack(detail)
+    status.details.append(packed)

@@ -1,0 +1,95 @@
+"""A failure is the same in both of its forms, and the error that it was comes back."""
+
+import pytest
+from hypothesis import given, settings
+
+from stretto.acp.failure import Failure, component_error, failure_of
+from stretto.acp.names import Reason
+from stretto.acp.problem import failure_of_reply, problem_of
+from stretto.acp.status import failure_of_status, status_of
+from stretto.types.errors import (
+    BreakerOpenError,
+    BudgetError,
+    Code,
+    ComponentError,
+    ContractError,
+    InDoubtError,
+    MeaningError,
+    RejectedError,
+    ShedError,
+    StrettoError,
+    Violation,
+)
+from tests.unit.acp.strategies import failures
+
+_BROKEN = (Violation(pointer="/a", message="is 3; expected text"),)
+
+_ERRORS: list[ComponentError] = [
+    *(ComponentError("no", code) for code in Code),
+    ComponentError("later", Code.UNAVAILABLE, retry_after_s=1.5),
+    ComponentError("never sent", Code.UNAVAILABLE, sent=False),
+    ComponentError("once more", Code.INTERNAL, retryable=True),
+    ComponentError("not again", Code.UNAVAILABLE, retryable=False),
+    ContractError("its input", _BROKEN),
+    MeaningError("its intent", _BROKEN),
+    BreakerOpenError("open", retry_after_s=2.0),
+    ShedError("full", retry_after_s=0.25),
+    RejectedError("empty"),
+    InDoubtError("who knows"),
+]
+
+
+@settings(max_examples=30)
+@given(failures)
+def test_a_failure_crosses_http(failure: Failure) -> None:
+    status, headers, body = problem_of(failure)
+    assert failure_of_reply(status, headers, body) == failure
+
+
+@settings(max_examples=30)
+@given(failures)
+def test_a_failure_crosses_grpc(failure: Failure) -> None:
+    status = status_of(failure)
+    assert failure_of_status(status.code, status.message, status.SerializeToString()) == failure
+
+
+@pytest.mark.parametrize("error", _ERRORS, ids=lambda error: f"{type(error).__name__}-{error}-{error.rpc_code}")
+def test_an_error_comes_back_as_it_was(error: ComponentError) -> None:
+    back = component_error(failure_of(error))
+    assert type(back) is type(error)
+    assert str(back) == str(error)
+    facts = ("rpc_code", "retry_after_s", "retryable", "sent")
+    assert [getattr(back, fact) for fact in facts] == [getattr(error, fact) for fact in facts]
+    if isinstance(error, ContractError):
+        assert isinstance(back, ContractError)
+        assert back.violations == error.violations
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "reason"),
+    [
+        (BudgetError("spent"), Code.RESOURCE_EXHAUSTED, Reason.BUDGET),
+        (StrettoError("broken"), Code.INTERNAL, ""),
+    ],
+)
+def test_what_no_component_says_has_a_code_too(error: StrettoError, code: Code, reason: str) -> None:
+    failure = failure_of(error)
+    assert (failure.code, failure.reason) == (code, reason)
+    assert not component_error(failure).retryable
+
+
+def test_a_proxys_page_is_known_by_its_status() -> None:
+    failure = failure_of_reply(503, {"Retry-After": "7"}, b"<html>\n  Service   Unavailable</html>")
+    assert failure.code is Code.UNAVAILABLE
+    assert failure.retry_after_ms == 7000.0
+    assert failure.message == "answered 503: <html> Service Unavailable</html>"
+
+
+def test_a_peer_without_details_is_known_by_its_code() -> None:
+    assert failure_of_status(14, "gone", None) == Failure(code=Code.UNAVAILABLE, message="gone")
+    assert failure_of_status(77, "odd", None).code is Code.UNKNOWN
+
+
+def test_a_wait_is_told_in_whole_seconds_that_are_not_too_few() -> None:
+    _, headers, _ = problem_of(Failure(code=Code.UNAVAILABLE, message="", retry_after_ms=1001.0))
+    assert headers["Retry-After"] == "2"
