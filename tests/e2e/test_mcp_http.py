@@ -4,11 +4,11 @@ import asyncio
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -17,6 +17,7 @@ from stretto.testing.request import request_for
 from stretto.types.enums import Effect
 from stretto.types.errors import Code, ComponentError, InDoubtError
 from stretto.types.messages import Request
+from stretto.types.waited import NeverBegun
 
 HTTP_TOOLS = Path(__file__).parent / "servers" / "http_tools.py"
 
@@ -55,7 +56,7 @@ def ask(tool: str, **arguments: Any) -> Request:
 
 
 async def test_its_tools_are_listed_and_called(server: McpServer) -> None:
-    assert server.tools == ("add", "fail", "big", "crash", "hang")
+    assert server.tools == ("add", "fail", "big", "mark", "crash", "hang")
     assert server.card.effect_of("add") is Effect.READ
     assert server.card.effect_of("fail") is Effect.WRITE
     assert (await server(ask("add", a=1, b=2))).output == {"ok": True, "result": {"sum": 3}}
@@ -95,6 +96,56 @@ async def test_a_hang_is_given_up_by_the_caller(server: McpServer) -> None:
         async with asyncio.timeout(0.1):
             await server(ask("hang"))
     assert (await server(ask("add", a=1, b=2))).output["ok"]  # type: ignore[index]
+
+
+@pytest.fixture
+async def full(url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[McpServer, Callable[[], None]]]:
+    """A server of whose connections none is free, and what frees them."""
+    monkeypatch.setattr("stretto.components.mcp.http.MAX_CONNECTIONS", 2)
+    opened = McpServer("shop", url=url, max_message_bytes=65_536)
+    await opened.open()
+    held = [asyncio.ensure_future(opened(ask("hang"))) for _ in range(2)]
+
+    def free() -> None:
+        for call in held:
+            call.cancel()
+
+    await asyncio.wait(held, timeout=0.05)
+    yield opened, free
+    free()
+    await asyncio.wait(held)
+    await opened.close()
+
+
+Full: TypeAlias = tuple[McpServer, Callable[[], None]]
+
+
+async def test_the_wait_for_a_connection_is_queueing_however_the_call_ends(full: Full) -> None:
+    server, free = full
+    answered = asyncio.ensure_future(server(ask("add", a=1, b=2)))
+    refused = asyncio.ensure_future(server(ask("big", size=200_000)))
+    await asyncio.wait({answered, refused}, timeout=0.05)
+    assert not answered.done()
+    free()
+    assert (await answered).queue_ms >= 40
+    with pytest.raises(InDoubtError) as caught:
+        await refused
+    assert caught.value.queue_ms >= 40
+
+
+async def test_a_call_whose_deadline_comes_while_it_waits_for_a_connection_is_never_sent(full: Full) -> None:
+    server, free = full
+    with pytest.raises(TimeoutError) as caught:
+        async with asyncio.timeout(0.05):
+            await server(ask("mark", name="given up"))
+    assert caught.value.__cause__ is not None
+    never = caught.value.__cause__.__cause__
+    assert isinstance(never, NeverBegun)
+    assert (never.awaited, never.queue_ms >= 40) == ("a connection", True)
+    free()
+    marks = (await server(ask("mark", name="made"))).output["result"]  # type: ignore[index]
+    assert "given up" not in marks["result"]
+    assert "made" in marks["result"]
 
 
 async def test_an_address_where_nobody_listens_is_named() -> None:

@@ -19,6 +19,7 @@ from stretto.testing.request import request_for
 from stretto.types.enums import Effect, Scope
 from stretto.types.errors import Code, ComponentError, InDoubtError, UsageError
 from stretto.types.messages import Request, Response
+from stretto.types.waited import NeverBegun
 
 SCRIPTED = Path(__file__).parent / "servers" / "scripted.py"
 
@@ -145,8 +146,20 @@ async def test_a_bound_on_calls_at_once_is_kept_and_its_wait_is_queueing(serve: 
     waiting = asyncio.ensure_future(server(ask("echo", text="hi")))
     await asyncio.wait({waiting}, timeout=0.05)
     assert not waiting.done()
+    with pytest.raises(TimeoutError) as caught:
+        async with asyncio.timeout(0.01):
+            await server(ask("echo", text="late"))
+    assert caught.value.__cause__ is not None
+    never = caught.value.__cause__.__cause__
+    assert isinstance(never, NeverBegun)
+    assert (never.awaited, never.queue_ms >= 9) == ("its turn", True)
+    refused = asyncio.ensure_future(server(ask("refuse")))
+    await asyncio.wait({refused}, timeout=0.02)
     hanging.cancel()
     assert (await waiting).queue_ms >= 40
+    with pytest.raises(ComponentError) as refusal:
+        await refused
+    assert refusal.value.queue_ms >= 15
     assert hanging.cancelled()
 
 
@@ -261,6 +274,13 @@ async def test_each_run_has_a_value_that_is_reset_supplied_and_given_back(serve:
     third = asyncio.ensure_future(server.open_run(ask("count", "r3").call.run))
     await asyncio.wait({third}, timeout=0.05)
     assert not third.done(), "both values are taken"
+    with pytest.raises(TimeoutError) as caught:
+        async with asyncio.timeout(0.01):
+            await server.open_run(ask("count", "r4").call.run)
+    assert caught.value.__cause__ is not None
+    never = caught.value.__cause__.__cause__
+    assert isinstance(never, NeverBegun)
+    assert (never.awaited, never.queue_ms >= 9) == ("a free session", True)
     await first.close()
     answer = await (await third)(ask("count", "r3"))
     assert answer.output["result"]["key"] == "a"  # type: ignore[index]

@@ -31,6 +31,16 @@ def big(size: int) -> str:
     return "x" * size
 
 
+MARKS: list[str] = []
+
+
+@server.tool()
+def mark(name: str) -> list[str]:
+    """Keep a name; returns all that were kept."""
+    MARKS.append(name)
+    return MARKS
+
+
 @server.tool()
 def crash() -> str:
     """End the process at once."""

@@ -17,6 +17,8 @@ from pydantic import ValidationError
 from stretto.components.mcp.errors import ServerLostError
 from stretto.components.mcp.life import Life, MakeWire
 from stretto.components.mcp.tools import Tool
+from stretto.components.mcp.waiting import POSTED, Posted
+from stretto.components.waiting import Wait
 from stretto.types.errors import Code, ComponentError
 from stretto.types.json import Json, JsonObject
 
@@ -70,8 +72,9 @@ class Connection:
         self._starts = 0
         return found
 
-    async def call(self, tool: str, arguments: JsonObject, meta: Mapping[str, Json]) -> CallToolResult:
-        """Send one request and wait for its answer; cancelling the caller cancels it at the server.
+    async def call(self, tool: str, arguments: JsonObject, meta: Mapping[str, Json], wait: Wait) -> CallToolResult:
+        """Send one request and wait for its answer; cancelling the caller cancels it at the server. A wait for a
+        connection over HTTP is told.
 
         Raises ServerLostError when no answer can come any more; ComponentError, with `sent` false, when the server
         could not be started, and otherwise when it refused the request or answered against the protocol.
@@ -81,6 +84,7 @@ class Connection:
         params = CallToolRequestParams.model_validate(
             {"name": tool, "arguments": arguments, "_meta": dict(meta) or None}
         )
+        posted = POSTED.set(Posted(wait))
         try:
             result = await session.send_request(CallToolRequest(params=params), CallToolResult)
         except MCPError as error:
@@ -94,6 +98,8 @@ class Connection:
         except ValidationError as error:
             text = f"MCP server '{self._name}' answered '{tool}' with what is no tool result: {_first_line(error)}"
             raise ComponentError(text, Code.INTERNAL) from error
+        finally:
+            POSTED.reset(posted)
         self._starts = 0
         return result
 

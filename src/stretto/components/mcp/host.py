@@ -14,6 +14,7 @@ from stretto.components.mcp.run import Ask, McpRun
 from stretto.components.mcp.session import Lease
 from stretto.components.mcp.settings import McpSettings
 from stretto.components.mcp.tools import ToolBelt
+from stretto.components.waiting import Wait
 from stretto.spec.suggest import nearest
 from stretto.types.card import ANY_ACTION
 from stretto.types.enums import Effect
@@ -117,12 +118,13 @@ class McpHost:
         is_write = self.belt.effect_of(tool) is Effect.WRITE
         meta: dict[str, Json] = {EFFECT_KEY: call.effect_key} if is_write else {}
         meta |= _trace(call.run)
-        try:
-            result, queue_ms = await link.call(tool, arguments, meta, lease.place if lease else None)
-        except ServerLostError as error:
-            in_doubt = is_write and not self.is_idempotent(tool)
-            raise lost(self.settings.name, tool, str(error), in_doubt=in_doubt) from error
-        return Response(output=output_of(result), queue_ms=queue_ms)
+        with Wait() as wait:
+            try:
+                result = await link.call(tool, arguments, meta, wait, lease.place if lease else None)
+            except ServerLostError as error:
+                in_doubt = is_write and not self.is_idempotent(tool)
+                raise lost(self.settings.name, tool, str(error), in_doubt=in_doubt) from error
+        return Response(output=output_of(result), queue_ms=wait.ms)
 
     async def inquire(self, call: Call, tool: str, arguments: JsonObject) -> JsonObject:
         """Call a tool to find out about a write, with the session value that the run holds and no effect key.
@@ -140,7 +142,7 @@ class McpHost:
             )
         arguments = self._with_session_value(tool, arguments, lease)
         try:
-            result, _ = await link.call(tool, arguments, _trace(call.run), lease.place if lease else None)
+            result = await link.call(tool, arguments, _trace(call.run), Wait(), lease.place if lease else None)
         except ServerLostError as error:
             raise lost(self.settings.name, tool, str(error), in_doubt=False) from error
         return output_of(result)
@@ -154,7 +156,8 @@ class McpHost:
         if link.leases is None:
             raise UsageError(f"MCP server '{self.settings.name}' has no session, so its scope is 'process'")
         asked = link.loop.time()
-        lease = await link.leases.take(run, partial(self._reset, link))
+        with Wait() as wait:
+            lease = await link.leases.take(run, partial(self._reset, link), wait)
         waited_ms = (link.loop.time() - asked) * 1000.0
         return McpRun(ask, lease, partial(link.leases.give, run), waited_ms)
 
@@ -214,7 +217,7 @@ class McpHost:
 
         tool, further = session.reset
         try:
-            result, _ = await link.call(tool, {**further, self.argument: lease.value}, {}, lease.place)
+            result = await link.call(tool, {**further, self.argument: lease.value}, {}, Wait(), lease.place)
         except ServerLostError as error:
             text = f"MCP server '{self.settings.name}' was lost while '{tool}' prepared the run's session: {error}"
             raise ComponentError(text, Code.UNAVAILABLE, sent=False) from error

@@ -2,8 +2,8 @@
 
 import asyncio
 import itertools
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 from mcp_types import CallToolResult
 
@@ -14,6 +14,7 @@ from stretto.components.mcp.session import Leases
 from stretto.components.mcp.settings import McpSettings
 from stretto.components.mcp.stdio import StdioTransport
 from stretto.components.mcp.tools import Tool
+from stretto.components.waiting import Queue, Wait
 from stretto.types.json import Json, JsonObject
 
 
@@ -27,6 +28,7 @@ class Link:
             for _ in range(settings.processes)
         ]
         bound = settings.concurrency
+        self._turns = _turns(settings)
         self._room = [None if bound is None else asyncio.Semaphore(bound) for _ in self._connections]
         self._turn = itertools.count()
         self.leases = None if settings.session is None else Leases(settings.session)
@@ -37,24 +39,39 @@ class Link:
         return listed[0]
 
     async def call(
-        self, tool: str, arguments: JsonObject, meta: Mapping[str, Json], place: int | None = None
-    ) -> tuple[CallToolResult, float]:
-        """Send a call to the process at `place`, or to the next in turn; returns the result and the wait in ms.
-
-        Raises as `Connection.call` does.
+        self, tool: str, arguments: JsonObject, meta: Mapping[str, Json], wait: Wait, place: int | None = None
+    ) -> CallToolResult:
+        """Send a call to the process at `place`, or to the next in turn, and tell the wait. Raises as `Connection.call`
+        does.
         """
         chosen = (next(self._turn) if place is None else place) % len(self._connections)
+        async with self._in_turn(chosen, wait):
+            return await self._connections[chosen].call(tool, arguments, meta, wait)
+
+    @asynccontextmanager
+    async def _in_turn(self, chosen: int, wait: Wait) -> AsyncIterator[None]:
+        """Hold one of the calls that the process takes at once."""
         room = self._room[chosen]
-        async with AsyncExitStack() as held:
-            asked = self.loop.time()
-            if room is not None:
-                await held.enter_async_context(room)
-            queue_ms = (self.loop.time() - asked) * 1000.0
-            return await self._connections[chosen].call(tool, arguments, meta), queue_ms
+        if room is None:
+            yield
+            return
+        wait.begin(self._turns)
+        async with room:
+            wait.end()
+            yield
 
     async def close(self) -> None:
         """End every connection; bounded as `Connection.close` is."""
         await asyncio.gather(*(connection.close() for connection in self._connections))
+
+
+def _turns(settings: McpSettings) -> Queue:
+    each = " in each of its processes" if settings.processes > 1 else ""
+    return Queue(
+        awaited="its turn",
+        remedy=f"its server takes {settings.concurrency} at once{each}. Raise `concurrency`, call it less, or give the "
+        "call a later deadline",
+    )
 
 
 def _wire(settings: McpSettings) -> MakeWire:

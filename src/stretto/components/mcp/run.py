@@ -6,6 +6,7 @@ from typing import TypeAlias
 import msgspec
 
 from stretto.components.mcp.session import Lease
+from stretto.components.waiting import Wait
 from stretto.types.messages import Request, Response
 
 Ask: TypeAlias = Callable[[Request, Lease], Awaitable[Response]]
@@ -23,9 +24,10 @@ class McpRun:
 
     async def __call__(self, request: Request) -> Response:
         waited_ms, self._waited_ms = self._waited_ms, 0.0
-        response = await self._ask(request, self._lease)
         if not waited_ms:
-            return response
+            return await self._ask(request, self._lease)
+        with Wait(waited_ms):
+            response = await self._ask(request, self._lease)
         return msgspec.structs.replace(response, queue_ms=response.queue_ms + waited_ms)
 
     async def close(self) -> None:

@@ -12,6 +12,7 @@ from zlib import crc32
 
 import msgspec
 
+from stretto.components.waiting import Queue, Wait
 from stretto.types.arguments import as_tuple, check_text, wrong
 from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.ids import RunId
@@ -77,6 +78,11 @@ class Leases:
 
     def __init__(self, session: McpSession) -> None:
         self._session = session
+        self._values = Queue(
+            awaited="a free session",
+            remedy=f"other runs hold all {len(session.values or ())} `values` of '{session.argument}'. Declare more of "
+            "them, admit fewer runs at once, or give the call a later deadline",
+        )
         self._by_run: dict[RunId, Lease] = {}
         self._free: asyncio.Queue[int] = asyncio.Queue()
         for place in range(len(session.values or ())):
@@ -89,8 +95,9 @@ class Leases:
             return lease
         return _own_lease(run) if self._session.values is None else None
 
-    async def take(self, run: RunInfo, reset: Reset) -> Lease:
-        """Lease a value for the run and reset it; waits while none is free. Every `take` needs its `give`.
+    async def take(self, run: RunInfo, reset: Reset, wait: Wait) -> Lease:
+        """Lease a value for the run and reset it; waits while none is free, and tells so. Every `take` needs its
+        `give`.
 
         Raises ComponentError for a resumed run and a pool: the run would go on in a state that never saw what it did.
         """
@@ -106,7 +113,7 @@ class Leases:
         try:
             async with lease.lock:
                 if not lease.ready:
-                    await self._fill(lease, run)
+                    await self._fill(lease, run, wait)
                     await reset(lease)
                     lease.ready = True
         except BaseException:
@@ -123,13 +130,15 @@ class Leases:
             if lease.value and self._session.values is not None:
                 self._free.put_nowait(lease.place)
 
-    async def _fill(self, lease: Lease, run: RunInfo) -> None:
+    async def _fill(self, lease: Lease, run: RunInfo, wait: Wait) -> None:
         if lease.value:  # an earlier reset failed
             return
         if self._session.values is None:
             lease.value, lease.place = run.id, _place_of(run.id)
             return
+        wait.begin(self._values)
         lease.place = await self._free.get()
+        wait.end()
         lease.value = self._session.values[lease.place]
 
 

@@ -16,7 +16,7 @@ from stretto.components.openai.settings import (
     Prices,
     Seed,
 )
-from stretto.components.waiting import having_waited
+from stretto.components.waiting import Wait
 from stretto.components.web.connections import Connections
 from stretto.components.web.reply import Reply
 from stretto.types.arguments import as_tuple
@@ -139,7 +139,7 @@ class OpenAiModel:
         reply = await self._connections.pool().send(
             peer_of(settings.name, address), "POST", address.url, _headers(address, run), orjson.dumps(body)
         )
-        with having_waited(reply.queue_ms):
+        with Wait(reply.queue_ms):
             return self._received(address, body, reply)
 
     def _received(self, address: Address, body: JsonObject, reply: Reply) -> Response:

@@ -8,9 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from stretto.components.declared import declared
 from stretto.components.loop_lock import open_elsewhere
 from stretto.components.rules.settings import DEFAULT_SERVED_TIMEOUT, RuleSettings
+from stretto.components.waiting import Wait
 from stretto.types.card import ANY_ACTION, ANY_OBJECT, Card
 from stretto.types.enums import Effect
 from stretto.types.ids import digest_of
@@ -103,12 +106,15 @@ class RuleComponent:
             return self._here(request.input, {})
         from stretto.components.rules.served import Silence
 
-        served = await self._client().ask(request.input, _headers(request), request.call.deadline)
+        with Wait() as wait:
+            served = await self._client().ask(request.input, _headers(request), wait, request.call.deadline)
         if isinstance(served, Silence):
-            return self._instead(request.input, served.why)
-        if broken := self._breach(served.output):
-            return self._instead(request.input, f"its answer breaks the output's schema: {broken}")
-        return Response(output=served.output, evidence=self._evidence_of(served))
+            answer = self._instead(request.input, served.why)
+        elif broken := self._breach(served.output):
+            answer = self._instead(request.input, f"its answer breaks the output's schema: {broken}")
+        else:
+            answer = Response(output=served.output, evidence=self._evidence_of(served))
+        return msgspec.structs.replace(answer, queue_ms=wait.ms) if wait.ms else answer
 
     def _client(self) -> "ServedRules":
         from stretto.components.rules.served import ServedRules

@@ -9,6 +9,8 @@ import aiohttp
 import msgspec
 import orjson
 
+from stretto.components.waiting import Wait
+from stretto.components.web.waiting import connections, telling_waits
 from stretto.types.ids import Digest
 from stretto.types.json import JsonObject
 from stretto.types.os_error import reason_of
@@ -20,6 +22,9 @@ OTHER_TRAFFIC: Final = "X-Stretto-Other-Traffic"
 """Header of what no customer waits for: an exercise, a replay, a training. It is answered, and counted apart."""
 
 MAX_ANSWER_BYTES: Final = 1 << 20
+
+MAX_CONNECTIONS: Final = 100
+"""At once; the client's own default."""
 
 PAUSE_S: Final = 5.0
 """After a failure the served rules are not asked for so long: a server that hangs must not cost every run its limit."""
@@ -62,13 +67,16 @@ class ServedRules:
         self.loop = asyncio.get_running_loop()
         self._not_before = 0.0
         self._session = aiohttp.ClientSession(
-            cookie_jar=aiohttp.DummyCookieJar(), timeout=aiohttp.ClientTimeout(total=None)
+            connector=aiohttp.TCPConnector(limit=MAX_CONNECTIONS),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None),
+            trace_configs=[telling_waits(connections(MAX_CONNECTIONS, "Bound the calls at once by a bulkhead"))],
         )
 
     async def ask(
-        self, given: JsonObject, headers: Mapping[str, str], deadline: float | None = None
+        self, given: JsonObject, headers: Mapping[str, str], wait: Wait, deadline: float | None = None
     ) -> ServedAnswer | Silence:
-        """The answer, or why there is none. Only cancellation is raised.
+        """The answer, or why there is none. Only cancellation is raised; a wait for a connection is told.
 
         With a deadline, in event-loop time, half of what is left is not exceeded: the copy in this process is to
         answer within the rest.
@@ -77,15 +85,17 @@ class ServedRules:
         limit_s = self._limit_s if deadline is None else min(self._limit_s, (deadline - now) / 2)
         if now < self._not_before:
             return Silence(why=f"not asked: it failed less than {PAUSE_S:g} s ago", is_ill=False)
-        answer = await self._within(limit_s, given, headers)
+        answer = await self._within(limit_s, given, headers, wait)
         if isinstance(answer, Silence) and answer.is_ill:
             self._not_before = self.loop.time() + PAUSE_S
         return answer
 
-    async def _within(self, limit_s: float, given: JsonObject, headers: Mapping[str, str]) -> ServedAnswer | Silence:
+    async def _within(
+        self, limit_s: float, given: JsonObject, headers: Mapping[str, str], wait: Wait
+    ) -> ServedAnswer | Silence:
         try:
             async with asyncio.timeout(limit_s):
-                return await self._post(given, headers)
+                return await self._post(given, headers, wait)
         except TimeoutError:
             is_ill = limit_s >= min(self._limit_s, FAIR_S)
             return Silence(why=f"no answer within {max(0.0, limit_s) * 1000:.3g} ms", is_ill=is_ill)
@@ -100,10 +110,12 @@ class ServedRules:
         """Drop the connections."""
         await self._session.close()
 
-    async def _post(self, given: JsonObject, headers: Mapping[str, str]) -> ServedAnswer | Silence:
+    async def _post(self, given: JsonObject, headers: Mapping[str, str], wait: Wait) -> ServedAnswer | Silence:
         body = orjson.dumps({"input": given})
         sent = {"Content-Type": "application/json", **headers}
-        async with self._session.post(self._url, data=body, headers=sent, allow_redirects=False) as response:
+        async with self._session.post(
+            self._url, data=body, headers=sent, allow_redirects=False, trace_request_ctx=wait
+        ) as response:
             content = await response.content.read(MAX_ANSWER_BYTES + 1)
             while not response.content.at_eof() and len(content) <= MAX_ANSWER_BYTES:
                 content += await response.content.read(MAX_ANSWER_BYTES + 1)

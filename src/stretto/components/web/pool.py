@@ -10,7 +10,7 @@ from yarl import URL
 from stretto.components.waiting import Wait
 from stretto.components.web.failures import Peer, lost, no_http, too_large, unreachable
 from stretto.components.web.reply import Reply
-from stretto.components.web.waiting import connection_wait, telling_waits
+from stretto.components.web.waiting import connections, telling_waits
 
 CONNECT_TIMEOUT_S: Final = 30.0
 """For a connection. Answers have no time-out of their own: the deadline of the step bounds them."""
@@ -20,7 +20,6 @@ class Pool:
     """An HTTP client whose connections are kept alive between calls."""
 
     def __init__(self, *, max_connections: int, max_response_bytes: int) -> None:
-        self._max_connections = max_connections
         self._max_response_bytes = max_response_bytes
         self.loop = asyncio.get_running_loop()
         self._session = aiohttp.ClientSession(
@@ -28,7 +27,7 @@ class Pool:
             cookie_jar=aiohttp.DummyCookieJar(),  # what one run is given must not go out with another
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
             trust_env=False,  # a proxy that the environment names sees every secret
-            trace_configs=[telling_waits()],
+            trace_configs=[telling_waits(connections(max_connections, "Raise `max_connections`"))],
         )
 
     async def send(
@@ -38,7 +37,7 @@ class Pool:
 
         Raises ComponentError, with `sent` false when the request surely never left.
         """
-        with connection_wait(self._max_connections, "Raise `max_connections`") as waiting:
+        with Wait() as waiting:
             return await self._send(peer, method, url, headers, body, waiting)
 
     async def _send(

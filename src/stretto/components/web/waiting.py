@@ -5,27 +5,27 @@ from typing import Any
 
 import aiohttp
 
-from stretto.components.waiting import Wait
+from stretto.components.waiting import Queue
 
 
-def connection_wait(max_connections: int, remedy: str = "") -> Wait:
-    """The wait of one request, which is handed to the client as its `trace_request_ctx`."""
-    more = f"{remedy}, call" if remedy else "Call"
-    text = f"all {max_connections} are in use. {more} it less, or give the call a later deadline"
-    return Wait("a connection", text)
+def telling_waits(connections: Queue) -> aiohttp.TraceConfig:
+    """Has a client tell the `Wait` that a request brings as its `trace_request_ctx` when it waits for a connection."""
 
+    async def queued(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
+        context.trace_request_ctx.begin(connections)
 
-def telling_waits() -> aiohttp.TraceConfig:
-    """Has a client tell the wait of each request that waits for a connection; one that need not is told nothing."""
+    async def served(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
+        context.trace_request_ctx.end()
+
     tracing = aiohttp.TraceConfig()
-    tracing.on_connection_queued_start.append(_queued)
-    tracing.on_connection_queued_end.append(_served)
+    tracing.on_connection_queued_start.append(queued)
+    tracing.on_connection_queued_end.append(served)
     return tracing
 
 
-async def _queued(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
-    context.trace_request_ctx.begin()
-
-
-async def _served(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
-    context.trace_request_ctx.end()
+def connections(limit: int, remedy: str) -> Queue:
+    """What requests of a client with so many connections wait for."""
+    return Queue(
+        awaited="a connection",
+        remedy=f"all {limit} are in use. {remedy}, call it less, or give the call a later deadline",
+    )

@@ -177,6 +177,17 @@ class TestServedApart:
         assert response.output == {"product": "bond"}
         assert response.evidence == {"answered_by": "served", "rows": [{"table": "Table", "row": 1, "id": "r1"}]}
 
+    async def test_the_wait_for_a_connection_is_told(
+        self, file: Path, serving: Callable[..., Any], make_request: Ask, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("stretto.components.rules.served.MAX_CONNECTIONS", 1)
+        rules = RuleComponent("rules", file=file, url=await serving(file), served_timeout=timedelta(seconds=30))
+        first, second = await asyncio.gather(*(rules(make_request(risk="low")) for _ in range(2)))
+        await rules.close()
+        assert first.queue_ms == 0.0
+        assert second.queue_ms > 0.0
+        assert second.evidence["answered_by"] == "served"
+
     async def test_an_exercise_is_told_from_what_a_customer_waits_for(self, file: Path, make_request: Ask) -> None:
         came: list[str | None] = []
 
