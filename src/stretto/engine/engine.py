@@ -88,11 +88,13 @@ class Engine:
         Raises InputError when the input does not fit the contract (no run is made then), StoreError when the
         record cannot be kept, and CancelledError after sealing the run as cancelled.
         """
+        plan = self._tuned.of(plan)
         admitted = admit(plan, request)
         return await self._start(plan, admitted, self._record_of(plan, admitted), history=None)
 
     async def run_admitted(self, plan: Plan, admitted: Admitted) -> Run:
         """`run` for a request that was checked before."""
+        plan = self._tuned.of(plan)
         return await self._start(plan, admitted, self._record_of(plan, admitted), history=None)
 
     async def replay(
@@ -104,6 +106,7 @@ class Engine:
         writes are never performed. Raises, before anything is run, ReplayError when `outputs` names a step that the run
         does not have, InputError when an output is none that the step's component could have given.
         """
+        plan = self._tuned.of(plan)
         substitutes = read_substitutes(plan, run, outputs)
         admitted = admit_again(plan, request)
         again = self._record_of(plan, admitted)
@@ -128,6 +131,7 @@ class Engine:
 
         Its baggage was not recorded, and is given again.
         """
+        plan = self._tuned.of(plan)
         hold_to_manifest(run, plan.manifest)
         request = request_of(run, baggage or {})
         note_lying(run, self._clock.time_ns())
@@ -178,7 +182,7 @@ class Engine:
         loop = asyncio.get_running_loop()
         now = _time_of(loop)
         began = now()
-        limits = request.budget or self._tuned.budget or plan.budget
+        limits = request.budget or plan.budget
         if plan.business is not None:
             limits = limits.reserving()
         watch = Watch(loop) if plan.business is None else Watch(loop, grace_s(limits))
@@ -236,7 +240,7 @@ class Engine:
             durability=plan.durability,
             sessions=Sessions(info),
             protections=self.protections.of(plan),
-            retuned=self._tuned.calls,
+            retuned=self._tuned.ops,
             given=request.resources,
             live=self.live,
             standbys=None if history is not None and history.mode is Mode.REPLAY else self._standbys,

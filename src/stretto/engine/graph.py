@@ -87,7 +87,8 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
     if state.history is not None and (stands := state.history.structure(path)) is not None:
         frame[op.slot] = decoded(stands.output)
         return
-    if state.retuned and type(op) is CallOp:
+    own = op
+    if state.retuned:
         op = state.retuned.get(id(op), op)
     made = None  # a write that this run sent before it was interrupted, on what it saw then
     if op.resources and state.live is not None:
@@ -118,7 +119,7 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
         if taint is not None:
             taint.put(op.slot, call.simulated)
     else:
-        await _run_holder(Place(state, frame, path, lane, taint), op)  # type: ignore[arg-type]  # the exact type above is faster than isinstance
+        await _run_holder(Place(state, frame, path, lane, taint), own)  # type: ignore[arg-type]  # the exact type above is faster than isinstance
 
 
 def _skip(place: Place, op: Op, asked: object) -> None:

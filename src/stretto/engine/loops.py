@@ -11,7 +11,7 @@ from stretto.types.resources import SEEN_BY_ROUND
 
 
 async def run_loop(place: Place, op: LoopOp, run_block: RunBlock) -> None:
-    """Run rounds until the condition holds, at most `max_rounds`."""
+    """Run rounds until the condition holds, at most `max_rounds`, as those are set before each."""
     state, path = place.state, place.path
     started = state.now()
     taint = None if place.taint is None else place.taint.of_body(op.guard_reads)
@@ -20,7 +20,7 @@ async def run_loop(place: Place, op: LoopOp, run_block: RunBlock) -> None:
     rounds = 0
     seen: list[Json] = []
     own = place.frame
-    while rounds < op.max_rounds and not done:
+    while rounds < state.as_set(op).max_rounds and not done:
         own = place.frame.copy()
         _set_carries(op, own, carried)
         rounds += 1

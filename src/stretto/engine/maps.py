@@ -15,7 +15,7 @@ from stretto.types.json import Json
 
 async def run_map(place: Place, op: MapOp, run_block: RunBlock) -> None:
     """Run the body for each item with at most `max_parallel` lanes; results in item order."""
-    started = place.state.now()
+    started, op = place.state.now(), place.state.as_set(op)
     each = None if place.taint is None else place.taint.of_body(op.over_reads | op.guard_reads)
     items = _items(place, op, each)
     mapped = _MapRun(place, op, items, each, run_block)

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -12,7 +13,7 @@ from stretto.engine.protections import Protected
 from stretto.engine.sessions import Sessions
 from stretto.engine.standby import Standbys
 from stretto.engine.taint import Taint
-from stretto.plan.model import CallOp, Plan
+from stretto.plan.model import AnyOp, Op, Plan
 from stretto.record.model import EffectRecord, ErrorInfo, Run, StepRecord
 from stretto.record.recorder import Journal
 from stretto.types.budget import Budget
@@ -23,6 +24,8 @@ from stretto.types.learning import Reward
 from stretto.types.messages import RunInfo
 from stretto.types.protocols import Clock, Live
 from stretto.types.resources import SEEN
+
+SomeOp = TypeVar("SomeOp", bound=Op)
 
 
 def milliseconds(seconds: float) -> float:
@@ -75,7 +78,7 @@ class RunState(msgspec.Struct, kw_only=True):
     sessions: Sessions
     protections: Protected
     """Of the plan's components, by name: only those for which anything was declared."""
-    retuned: Mapping[int, CallOp]
+    retuned: Mapping[int, AnyOp]
     """Steps that people changed while the workflow runs: by the id of the plan's operation, the one in its place."""
     given: JsonObject
     """What the caller gave for `resources`."""
@@ -105,6 +108,10 @@ class RunState(msgspec.Struct, kw_only=True):
     def is_downgraded(self) -> bool:
         """Whether something answered in place of a step."""
         return bool(self.downgrades)
+
+    def as_set(self, op: SomeOp) -> SomeOp:
+        """An operation of the plan under the settings of now."""
+        return self.retuned.get(id(op), op)  # type: ignore[return-value]  # what stands in its place is of its kind
 
     def ms(self, at: float) -> float:
         """Milliseconds since the run's start, to a microsecond."""

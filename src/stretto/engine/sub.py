@@ -18,7 +18,7 @@ from stretto.types.json import JsonObject
 
 async def run_sub(place: Place, op: SubOp, run_block: RunBlock) -> None:
     """Run the plan on an input of its own; the other roots are those of the run."""
-    started = place.state.now()
+    started, op = place.state.now(), place.state.as_set(op)
     plan, frame, lane = op.plan, place.frame, place.lane
     taint = None if place.taint is None else place.taint.of_sub(op.reads, op.guard_reads)
     simulated = marks(place.taint, op.reads)

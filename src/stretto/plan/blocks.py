@@ -5,7 +5,6 @@ Bodies of loops and maps are blocks inside, with names of their own.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from stretto.plan.breach import is_left_out
 from stretto.plan.calls import Calls
@@ -20,13 +19,18 @@ from stretto.plan.outputs import OutputTypes
 from stretto.plan.slots import Slots
 from stretto.plan.valuetype import BOOL, DYN, INT, Kind, ValueType, join, render
 from stretto.spec.codes import SpecCode
-from stretto.spec.model import EstimateSpec, ForEachSpec, OnItemError, RepeatSpec, ResilienceSpec, StepSpec
+from stretto.spec.model import (
+    DEFAULT_MAX_PARALLEL,
+    EstimateSpec,
+    ForEachSpec,
+    OnItemError,
+    RepeatSpec,
+    ResilienceSpec,
+    StepSpec,
+)
 from stretto.spec.report import Report
 from stretto.spec.source import Located
 from stretto.types.json import JsonObject
-
-DEFAULT_MAX_PARALLEL: Final = 16
-"""Items of a `for_each` in flight when the file does not say: enough to hide latency, few enough for one server."""
 
 
 class Blocks:

@@ -8,7 +8,10 @@ import msgspec
 
 from stretto.spec.model import WorkflowSpec
 from stretto.spec.nodes import Entry
-from stretto.spec.tunable import Found, Place, retuned, setting_node
+from stretto.spec.tunable import Found, Place
+from stretto.spec.tunable_files import retuned
+from stretto.spec.tunable_keys import NOT_INSIDE
+from stretto.spec.tunable_values import plain_value, setting_node
 from stretto.types.errors import UsageError
 from stretto.types.json import ValuePath
 from stretto.types.setting import SettingValue
@@ -45,26 +48,45 @@ class Tunable(msgspec.Struct, frozen=True, kw_only=True):
         _, place = self.places[0]
         return place.group.defaults[place.key] if self.declared else None
 
+    @property
+    def unsaid(self) -> str:
+        """What holds where no value does, in words; empty where "none" says it."""
+        _, place = self.places[0]
+        return place.group.unsaid.get(place.key, "")
+
+    def plain(self, value: SettingValue) -> SettingValue:
+        """A value as it is kept. Raises SpecError where it is none that a file could hold."""
+        _, place = self.places[0]
+        return plain_value(self.key, value, place.key)
+
     def hold(self) -> None:
         """Raise UsageError when no file declares what this is a figure of."""
         if self.declared:
             return
-        file, place = self.places[0]
-        what = place.group.needs[-1]
-        if not place.step:
+        _, place = self.places[0]
+        file = Path(place.source).name
+        if place.is_off:
             raise UsageError(
-                f"'{self.key}' has nothing to change: {file.name} declares no `{what}`; declare it, "
-                f"{place.group.example}, and start what runs it anew"
+                f"'{self.key}' has nothing to change: the domain '{place.domain}' is off in {file}, and holds nowhere; "
+                "give it another mode there, and start what runs it anew"
             )
-        if self.key.startswith(STEPS):
-            whose, where = f"step '{place.step}'", "there"
-        else:
-            component = self.key.removeprefix(COMPONENTS).removesuffix(f".{place.group.key_of(place.key)}")
-            whose, where = f"no step that calls '{component}'", f"at step '{place.step}'"
-        has = "declares no" if self.key.startswith(STEPS) else "declares a"
         raise UsageError(
-            f"'{self.key}' has nothing to change: {whose} {has} `{what}` in {file.name}; declare it {where}, "
-            f"resilience: {{{place.group.example}}}, and start what runs it anew"
+            f"'{self.key}' has nothing to change: {self._missing(place, file)}, and start what runs it anew"
+        )
+
+    def _missing(self, place: Place, file: str) -> str:
+        """What no file declares, and how to."""
+        what, group = place.group.needs[-1], place.group
+        if place.domain:
+            return f"the domain '{place.domain}' declares no `{what}` in {file}; declare it there, {group.example}"
+        if not place.step:
+            return f"{file} declares no `{what}`; declare it, {group.example}"
+        if self.key.startswith(STEPS):
+            return f"step '{place.step}' declares no `{what}` in {file}; declare it there, {group.declaration}"
+        component = self.key.removeprefix(COMPONENTS).removesuffix(f".{group.key_of(place.key)}")
+        return (
+            f"no step that calls '{component}' declares a `{what}` in {file}; declare it at step '{place.step}', "
+            f"{group.declaration}"
         )
 
 
@@ -77,12 +99,17 @@ def tunables_of(file: Path, found: Found, inner: Mapping[str, dict[str, Tunable]
         merged[f"{COMPONENTS}{name}"] = [(file, place) for place in places]
     for step, below in inner.items():
         for key, tunable in below.items():
-            if not key.startswith((STEPS, COMPONENTS)):
-                continue
-            outer = f"{STEPS}{step}/{key.removeprefix(STEPS)}" if key.startswith(STEPS) else key
-            known = merged.setdefault(outer, [])
-            known += [each for each in tunable.places if each not in known]
+            if not key.startswith(NOT_INSIDE):
+                known = merged.setdefault(_outside(step, key), [])
+                known += [each for each in tunable.places if each not in known]
     return {key: Tunable(key=key, places=tuple(places)) for key, places in merged.items()}
+
+
+def _outside(step: str, key: str) -> str:
+    """The name of what a step's workflow calls so: ``steps.refund/pay.timeout``, ``steps.refund.budget.cost``."""
+    if key.startswith(COMPONENTS):
+        return key
+    return f"{STEPS}{step}/{key.removeprefix(STEPS)}" if key.startswith(STEPS) else f"{STEPS}{step}.{key}"
 
 
 def changed_specs(
@@ -104,6 +131,5 @@ def _placed(
         if tunable is None:
             raise UsageError(f"there is no setting '{key}'")
         tunable.hold()
-        entry = setting_node(key, value)
         for file, place in tunable.declared:
-            yield file, place, entry
+            yield file, place, setting_node(key, value, place.key)

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -18,13 +18,17 @@ from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.tunable import Tunable
 from stretto.spec.durations import render
 from stretto.spec.suggest import nearest
-from stretto.spec.tunable import SOURCE, plain_value
+from stretto.spec.tunable_values import SOURCE
 from stretto.store.sqlite import Store
 from stretto.types.arguments import check_text, wrong
 from stretto.types.errors import SpecError, StrettoError, UsageError
 from stretto.types.setting import Setting, SettingValue
 
 _log: Final = logging.getLogger(__name__)
+
+
+Given: TypeAlias = SettingValue | timedelta | Sequence[str]
+"""A value as a program gives it."""
 
 
 class Compiles(Protocol):
@@ -57,6 +61,8 @@ class Effective(msgspec.Struct, frozen=True, kw_only=True):
     setting: Setting | None = None
     """The last change, where there was one, also under another name of the same figure; its value is None when it was
     taken back."""
+    unsaid: str = ""
+    """What holds where `value` is None, in words, unless that is nothing."""
     passed_over: str = ""
     """Why that change does not hold: the file is no longer the one that it was made for."""
 
@@ -104,7 +110,7 @@ class Tuning:
                     )
                 self._apply(self._store.settings(self._plan.name))
 
-    def change(self, key: str, value: SettingValue | timedelta, by: str, reason: str) -> Setting:
+    def change(self, key: str, value: Given, by: str, reason: str) -> Setting:
         """Keep another value, or None to take one back, and go by it.
 
         Raises UsageError for a key that is none, or of what the file does not declare; SpecError, naming what the value
@@ -124,7 +130,7 @@ class Tuning:
                     self._source.compile(self._catalog, others if value is None else {**others, key: value})
                 except SpecError as error:
                     raise _of_setting(error, key, value) from None
-                plain = None if value is None else plain_value(key, value)
+                plain = None if value is None else self._source.tunable()[key].plain(value)
                 kept = self._store.set_settings(self._plan.name, {key: plain}, by=by, reason=reason, after=after)
                 if kept is not None:  # else somebody was faster, and this one is judged again beside theirs
                     self._apply(self._store.settings(self._plan.name))
@@ -165,6 +171,7 @@ class Tuning:
             value=tunable.default if written is None else written,
             origin=Origin.DEFAULT if written is None else Origin.FILE,
             setting=setting,
+            unsaid=tunable.unsaid,
             passed_over=self._passed_over.get(key, ""),
         )
 
@@ -234,7 +241,7 @@ class Tuning:
             hint = (
                 f"did you mean '{near}'?"
                 if near
-                else "they begin with steps.NAME, components.NAME, budget or fallback;"
+                else "they begin with steps.NAME, components.NAME, budget, fallback or semantics.NAME;"
             )
             raise UsageError(
                 f"workflow '{self._plan.name}' has no setting '{key}'; {hint} `stretto config list FILE` shows all"
@@ -246,8 +253,12 @@ def _as_written(key: str, value: object) -> SettingValue:
     """The value as it would stand in a file."""
     if isinstance(value, timedelta):
         return render(value)
+    if isinstance(value, list | tuple) and value and all(isinstance(each, str) for each in value):
+        value = f"[{', '.join(value)}]"
     if value is not None and not isinstance(value, str | int | float):
-        raise wrong(f"the value of '{key}'", value, "text such as '800ms', a number, a timedelta, or None")
+        raise wrong(
+            f"the value of '{key}'", value, "text such as '800ms', a number, a timedelta, a list of texts, or None"
+        )
     if isinstance(value, str):
         check_text(f"the value of '{key}'", value)
         if len(value.splitlines()) > 1:

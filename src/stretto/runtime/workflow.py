@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -39,14 +38,14 @@ from stretto.runtime.kin import Kin
 from stretto.runtime.many import in_order
 from stretto.runtime.opening import Opening
 from stretto.runtime.probing import live_of
-from stretto.runtime.tuning import Compiles, Effective, Tuning
+from stretto.runtime.tuning import Compiles, Effective, Given, Tuning
 from stretto.store.sqlite import Store
 from stretto.types.arguments import check_text
 from stretto.types.budget import BudgetSpec
 from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
 from stretto.types.protocols import Component
-from stretto.types.setting import Setting, SettingValue
+from stretto.types.setting import Setting
 
 
 class Workflow:
@@ -202,7 +201,9 @@ class Workflow:
         InputError or UsageError, before anything is run, when any request cannot be run.
         """
         check_many(concurrency, on_run)
-        todo = admit_each(self.plan, requests)
+        if self._engine is None:  # what the input is held to may have been changed
+            await asyncio.to_thread(self._tuning.refresh)
+        todo = admit_each(self._tuning.tuned.of(self.plan), requests)
         engine = await self._ready_to_answer()
 
         make = partial(engine.run_admitted, self.plan)
@@ -302,12 +303,12 @@ class Workflow:
 
     # settings
 
-    async def set(self, key: str, value: SettingValue | timedelta, *, by: str = "", reason: str = "") -> Setting:
+    async def set(self, key: str, value: Given, *, by: str = "", reason: str = "") -> Setting:
         """Give a figure of operations another value, from the next call on, here and in every process on this store.
 
-        `key` is one of `settings`, ``steps.planner.timeout``; `value` is as in the file, or None to take it back. Who
-        and why is kept. Raises UsageError for a key that is none, SpecError when the value does not fit the file; then
-        nothing was changed.
+        `key` is one of `settings`, ``steps.planner.timeout``; `value` is as in the file, or a timedelta, or a list of
+        texts; None takes it back. Who and why is kept. Raises UsageError for a key that is none, SpecError when the
+        value does not fit the file; then nothing was changed.
         """
         setting = await asyncio.to_thread(self._tuning.change, key, value, by, reason)
         await asyncio.to_thread(self._kin.following.look)

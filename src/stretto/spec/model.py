@@ -6,7 +6,7 @@ Expressions are kept as text; the compiler reads them.
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -27,6 +27,9 @@ from stretto.types.protection import (
     QuotaRule,
     StreakRule,
 )
+
+DEFAULT_MAX_PARALLEL: Final = 16
+"""Items of a `for_each` in flight when the file does not say: enough to hide latency, few enough for one server."""
 
 
 class OnItemError(StrEnum):

@@ -18,7 +18,7 @@ from stretto import Workflow
 from stretto.engine.breaker import BreakerState
 from stretto.runtime.following import Following
 from stretto.runtime.tuning import Origin
-from stretto.spec.tunable_keys import OF_COMPONENT, OF_STEP, OF_WORKFLOW
+from stretto.spec.tunable_keys import OF_COMPONENT, OF_MAP, OF_STEP, OF_WORKFLOW
 from stretto.store.sqlite import Store
 from stretto.testing import run_virtual
 from stretto.types.budget import BudgetSpec
@@ -67,7 +67,7 @@ def desk(workflow_of: WorkflowOf, *, api: Any = None, more: Any = None, text: st
     return workflow_of(text, api or slow("api", 0.0), more or slow("more", 0.0), slow("rules", 0.0))
 
 
-def set_at_once(workflow: Workflow, key: str, value: str | int) -> None:
+def set_at_once(workflow: Workflow, key: str, value: str | float) -> None:
     """In no time of a virtual clock, which goes on while a thread works."""
     workflow._tuning.change(key, value, "", "")
 
@@ -299,6 +299,14 @@ class TestSetting:
         assert run_virtual(elsewhere()) is RunStatus.OK
 
 
+def _where(group: Any) -> str:
+    if group in OF_WORKFLOW:
+        return ""
+    if group in OF_COMPONENT:
+        return "components.api."
+    return "steps.each." if group in OF_MAP else "steps.ask."
+
+
 class TestListing:
     def test_each_figure_says_where_it_comes_from(self, workflow_of: WorkflowOf) -> None:
         workflow = desk(workflow_of)
@@ -327,13 +335,13 @@ class TestListing:
     def test_every_default_is_a_value_that_its_own_key_takes(self, workflow_of: WorkflowOf, group: Any) -> None:
         """A default beside another of its group, so that what excludes it in this file does not matter."""
         adaptive = DESK.replace("limit: 2, ", "").replace("deadline: 60s", "deadline: 60s, reserve: 1s")
-        adaptive = adaptive.replace("hedge:", "fallback: {output: {}}\n      hedge:") + FALLBACK
+        adaptive = adaptive.replace("hedge:", "fallback: {output: {}}\n      hedge:")
+        adaptive += "  - {name: each, for_each: input.items, component: more}\n" + FALLBACK
         for key, default in group.defaults.items():
             if default is None:
                 continue
             workflow = desk(workflow_of, text=adaptive)
-            where = "" if group in OF_WORKFLOW else "steps.ask." if group in OF_STEP else "components.api."
-            name = f"{where}{group.key_of(key)}"
+            name = f"{_where(group)}{group.key_of(key)}"
             assert name in workflow.settings
             if key.name == "slow_rate":
                 asyncio.run(workflow.set("components.api.breaker.slow_after", "500ms"))
@@ -347,9 +355,15 @@ class TestRefused:
         [
             ("steps.ask.timout", "1s", UsageError, "did you mean 'steps.ask.timeout'"),
             ("steps.asc.timeout", "1s", UsageError, "did you mean 'steps.ask.timeout'"),
-            ("nonsense", "1s", UsageError, "they begin with steps.NAME, components.NAME, budget or"),
+            (
+                "nonsense",
+                "1s",
+                UsageError,
+                "they begin with steps.NAME, components.NAME, budget, fallback or semantics",
+            ),
             (3, "1s", UsageError, "the key of a setting is 3"),
-            ("steps.ask.timeout", ["1s"], UsageError, "the value of 'steps.ask.timeout' is"),
+            ("steps.ask.timeout", [1], UsageError, "the value of 'steps.ask.timeout' is [1]"),
+            ("steps.ask.timeout", ["1s"], SpecError, "`timeout` is a list of 1"),
             ("steps.ask.timeout", None, UsageError, "was not changed, so nothing is taken back"),
             ("steps.ask.timeout", 800, SpecError, "try: 800ms or 800s"),
             ("steps.ask.timeout", "-1s", SpecError, "a duration is never negative"),
@@ -362,7 +376,7 @@ class TestRefused:
             ("steps.ask.retry.attempts", 0, SpecError, "`attempts` is the number 0"),
             ("steps.ask.retry.attempts", float("nan"), SpecError, "`attempts` is null"),
             ("steps.ask.retry.base", "1m", SpecError, "`base` is 1m, longer than `cap`, which is 10s"),
-            ("steps.ask.retry.on", "unavailable", UsageError, "has no setting 'steps.ask.retry.on'"),
+            ("steps.ask.retry.on", "unavailable", SpecError, "try: on: [unavailable]"),
             ("steps.ask.fallback.component", "other", UsageError, "has no setting"),
             ("steps.ask.priority", 1000, SpecError, "a whole number from -100 to 100"),
             ("components.api.quota.ratio", 2, SpecError, "at most 1"),

@@ -11,6 +11,7 @@ from stretto.cli.exits import Exit
 from stretto.cli.terminal import print_json, show, stdout_for_results_only
 from stretto.cli.who import who
 from stretto.runtime.load import load, store_path
+from stretto.runtime.tuning import Effective
 from stretto.store.sqlite import Store
 from stretto.types.setting import Setting, SettingValue
 
@@ -45,12 +46,16 @@ def change(
     if as_json:
         print_json({"setting": msgspec.to_builtins(setting), "store": str(kept.path)})
     else:
-        show(_told(setting, "nothing" if now is None or now.value is None else str(now.value)))
+        show(_told(setting, now))
     return Exit.OK
 
 
-def _told(setting: Setting, now: str) -> str:
+def _told(setting: Setting, found: Effective | None) -> str:
+    now = "nothing" if found is None else (found.unsaid or "nothing") if found.value is None else str(found.value)
     if setting.value is None:
         return f"{setting.key} is {now} again, as the file says (revision {setting.revision})"
-    since = "run" if setting.key.startswith("budget.") else "call"
-    return f"{setting.key} is {now} from the next {since} on (revision {setting.revision})"
+    return f"{setting.key} is {now} from the next {_since(setting.key)} on (revision {setting.revision})"
+
+
+def _since(key: str) -> str:
+    return "run" if key.startswith("budget.") else "call"

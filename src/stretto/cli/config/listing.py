@@ -54,7 +54,7 @@ def _document(found: Mapping[str, Effective]) -> Json:
 
 def _row(each: Effective) -> Row:
     style = {Origin.SETTING: "bold yellow", Origin.FILE: "", Origin.DEFAULT: "dim"}[each.origin]
-    value = Text("none" if each.value is None else escaped(str(each.value)), style)
+    value = Text(each.unsaid or "none" if each.value is None else escaped(str(each.value)), style)
     return Text(escaped(each.key), "dim" if each.origin is Origin.DEFAULT else "bold"), (value, *_why(each))
 
 
