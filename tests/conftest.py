@@ -1,6 +1,7 @@
 """What holds for every test."""
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -11,3 +12,7 @@ settings.register_profile("explore", settings.get_profile("stretto"), derandomiz
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "stretto"))
 """No example is timed: machines are shared, and a slow one is no mistake. The same code draws the same examples, so
 that a test which fails fails for a change; `make explore` draws new ones."""
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""As it is at a terminal, also where the tests run in the background of a script, which ignores Ctrl-C: what they start
+would ignore it too."""
