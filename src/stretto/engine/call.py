@@ -42,6 +42,7 @@ from stretto.types.errors import (
 from stretto.types.ids import StepPath
 from stretto.types.json import JsonObject
 from stretto.types.messages import Call, Request
+from stretto.types.waited import Waited
 
 
 class StepCall(Called, eq=False):
@@ -81,7 +82,9 @@ class StepCall(Called, eq=False):
             raise
         except StrettoError as error:
             return await self._fall_back(error)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
+            if isinstance(cancelled.__cause__, Waited):
+                self.waited_s += cancelled.__cause__.queue_ms / 1000.0
             keep(self, StepStatus.FAILED, b"null", reason=Reason.CANCELLED)
             raise
 

@@ -187,6 +187,35 @@ class TestOfAnAttemptThatFailed:
         assert step.queue_ms >= 31.0
 
 
+async def test_of_a_run_that_was_cancelled_meanwhile(workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, gate, entered = Threads(1), threading.Event(), threading.Event()
+    monkeypatch.setattr("stretto.components.threads.THREADS", pool)
+
+    def hold() -> None:
+        entered.set()
+        assert gate.wait(10)
+
+    @stretto.component(effects="pure")
+    def a(prompt: str) -> dict[str, str]:
+        raise AssertionError(prompt)
+
+    holder = asyncio.ensure_future(pool.run("other", hold))
+    await asyncio.to_thread(entered.wait, 10)
+    async with workflow_of(ONE, a) as workflow:
+        run = asyncio.ensure_future(workflow.run({}))
+        while pool.queued == 0:  # noqa: ASYNC110  # the pool tells nobody
+            await asyncio.sleep(0)
+        await asyncio.wait({run}, timeout=0.02)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+    gate.set()
+    await holder
+    (step,) = next(iter(workflow.store.runs())).steps
+    assert step.reason is stretto.Reason.CANCELLED
+    assert step.queue_ms >= 15.0
+
+
 async def test_as_a_component_tells_of_its_own_queue(workflow_of: WorkflowOf) -> None:
     @stretto.component(effects="pure")
     async def a(prompt: str) -> dict[str, str]:
