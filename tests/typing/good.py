@@ -28,6 +28,11 @@ class Counter:
         self.count = 0
 
 
+@stretto.component(effects="read", calls=False)
+async def quiet(x: int, context: stretto.Context) -> dict[str, int]:
+    return {"x": x}
+
+
 @stretto.component
 def plain(x: int, context: stretto.Context) -> dict[str, int]:
     return {"x": x}

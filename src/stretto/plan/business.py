@@ -109,8 +109,11 @@ class Businesses:
         if "call" in card.capabilities:
             self._problem(
                 place,
-                f"'{card.name}' calls other components, which may be what failed",
+                f"'{card.name}' may call other components, which may be what failed",
                 expected="a component that answers by itself",
+                suggestion=f"calls=False in the declaration of {card.name}, if it calls nobody"
+                if card.kind == "python"
+                else "",
             )
         if card.name in components_called(body):
             self._problem(

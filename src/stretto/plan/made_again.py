@@ -55,12 +55,17 @@ class MadeAgain:
                 span, f"'{card.name}' has one instance for each run, which answers one call at a time", "no `hedge`"
             )
         if "call" in card.capabilities:
-            message = f"'{card.name}' calls other components, and all that it calls would be called twice"
-            self._refuse(span, message, "a `hedge` at the steps or components that it calls")
+            message = f"'{card.name}' may call other components, and all that it calls would be called twice"
+            self._refuse(
+                span,
+                message,
+                "a `hedge` at the steps or components that it calls, or a component that calls none",
+                f"calls=False in the declaration of {card.name}, if it calls nobody" if card.kind == "python" else "",
+            )
 
     def _hold_to_reading(self, span: Span, why: str) -> None:
         if all(effect is Effect.WRITE for effect in self._card.effects.values()):
             self._refuse(span, f"'{self._card.name}' does nothing but write: {why}", "a component that reads")
 
-    def _refuse(self, span: Span, message: str, expected: str) -> None:
-        self._reader.report.add(span.problem(PlanCode.RETRY, message, expected=expected))
+    def _refuse(self, span: Span, message: str, expected: str, suggestion: str = "") -> None:
+        self._reader.report.add(span.problem(PlanCode.RETRY, message, expected=expected, suggestion=suggestion))

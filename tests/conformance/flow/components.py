@@ -119,6 +119,16 @@ async def asks_crash(n: int, context: stretto.Context) -> dict[str, Any]:
     return dict(await context.call("crash", n=n))
 
 
+@stretto.component(calls=False)
+async def calls_none(n: int, context: stretto.Context) -> Number:
+    context.evidence("asked", n)
+    return {"n": n}
+
+
+async def asks_anyway(n: int, context: stretto.Context) -> dict[str, Any]:
+    return dict(await context.call("crash", n=n))
+
+
 class Mute(Exception):
     """Cannot say what is wrong."""
 

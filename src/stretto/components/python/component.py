@@ -10,7 +10,7 @@ from stretto.components.loop_lock import LoopLock
 from stretto.components.python.digest import python_digest
 from stretto.components.python.instance import Instance, instance_of_class, instance_of_function
 from stretto.components.python.invoke import Invoke
-from stretto.components.python.options import Options, check_action_field, check_inline
+from stretto.components.python.options import Options, check_action_field, check_calls, check_inline
 from stretto.components.python.place import refuse
 from stretto.components.python.signature import Function, Signature, read_signature
 from stretto.types.card import Card
@@ -67,7 +67,8 @@ class PythonComponent:
 
     async def instantiate(self) -> Instance:
         """A fresh instance, opened; of a function, the function itself."""
-        return instance_of_function(self.card.name, self.target, self.signature, inline=self.options.inline)
+        self.card  # noqa: B018  # so that what is wrong is told as there
+        return instance_of_function(self.options, self.target, self.signature)
 
     async def _begin(self, request: Request) -> Response:
         """The first call."""
@@ -82,7 +83,9 @@ class PythonComponent:
             _check_open_limit(target)
             self._confirm_signature = _confirm_signature(target, signature)
         is_async = inspect.iscoroutinefunction(_called(target))
+        can_call = is_async and bool(signature.context)
         check_inline(target, options, is_async=is_async)
+        check_calls(target, options, can_call=can_call)
         return Card(
             name=options.name,
             version=options.version,
@@ -96,7 +99,7 @@ class PythonComponent:
             confirms=self._confirm_signature is not None,
             scope=options.scope,
             trainable=options.trainable,
-            capabilities=(CALLS,) if is_async and signature.context else (),
+            capabilities=(CALLS,) if can_call and options.calls else (),
             description=options.description or _first_line(target),
         )
 
@@ -131,8 +134,8 @@ class ClassComponent(PythonComponent):
 
     async def instantiate(self) -> Instance:
         """A fresh instance, opened."""
-        name, inline = self.card.name, self.options.inline
-        instance = instance_of_class(name, self.target, self.signature, self._confirm_signature, inline=inline)
+        self.card  # noqa: B018  # so that what is wrong is told as there, and `confirm` is read
+        instance = instance_of_class(self.options, self.target, self.signature, self._confirm_signature)
         await instance.open()
         return instance
 

@@ -25,10 +25,11 @@ class _Told(msgspec.Struct):
 class Context:
     """One call of a function. A parameter annotated with this class receives it."""
 
-    __slots__ = ("_call", "_component", "_now", "_rng", "_told")
+    __slots__ = ("_call", "_component", "_may_call", "_now", "_rng", "_told")
 
-    def __init__(self, call: Call, component: str, now: Callable[[], float]) -> None:
+    def __init__(self, call: Call, component: str, now: Callable[[], float], may_call: bool) -> None:
         self._call = call
+        self._may_call = may_call
         self._component = component
         self._now = now
         self._rng: random.Random | None = None
@@ -82,6 +83,12 @@ class Context:
 
         Raises the ComponentError that its last attempt raised.
         """
+        if not self._may_call:
+            raise ComponentError(
+                f"'{self._component}' cannot call '{component}': it is declared with calls=False. Leave that out, or "
+                "let it call nobody",
+                Code.FAILED_PRECONDITION,
+            )
         caller = self._call.caller
         if caller is None:
             raise ComponentError(

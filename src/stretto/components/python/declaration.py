@@ -52,7 +52,14 @@ INLINE: Final = Key(
     "inline", Flag(), means="a plain function that is quick, run in the event loop", example="inline: true"
 )
 
-_VALUES: Final[tuple[Key[Any], ...]] = (EFFECTS, IDEMPOTENT, SCOPE, INLINE)
+CALLS: Final = Key(
+    "calls",
+    Flag(),
+    means="whether it calls other components; an `async def` that takes a `Context` may, when absent",
+    example="calls: false",
+)
+
+_VALUES: Final[tuple[Key[Any], ...]] = (EFFECTS, IDEMPOTENT, SCOPE, INLINE, CALLS)
 _TEXTS: Final = (ACTION_FIELD, VERSION_KEY, DESCRIPTION_KEY)
 
 

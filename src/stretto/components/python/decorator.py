@@ -35,6 +35,7 @@ def component(
     description: str = "",
     trainable: bool = False,
     inline: bool = False,
+    calls: bool = True,
 ) -> Callable[[T], T]: ...
 
 
@@ -50,6 +51,7 @@ def component(
     description: str = "",
     trainable: bool = False,
     inline: bool = False,
+    calls: bool = True,
 ) -> T | Callable[[T], T]:
     """Declare a function or class as a component. What it stands on stays as it is and can be called as before.
 
@@ -58,7 +60,8 @@ def component(
     the value of `action_field`; `idempotent`, that a write sent twice with one effect key happens once. A class needs
     ``__call__`` and a constructor without arguments; it may have `open`, `close` and, for writes, `confirm`; with
     ``scope="run"`` each run gets an instance of its own. ``async def`` runs in the event loop. A plain function runs
-    in a thread, since it may block, unless `inline` says that it is quick.
+    in a thread, since it may block, unless `inline` says that it is quick. An ``async def`` with a `Context` may call
+    other components; ``calls=False`` says that it does not, and so may be asked twice at once (`hedge`).
 
     Raises SpecError for an unusable name or option; what only the hints show is told when the file is loaded.
     """
@@ -76,6 +79,7 @@ def component(
             trainable=trainable,
             description=description,
             inline=inline,
+            calls=calls,
         )
         try:
             setattr(target, MARK, made)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stretto.components.python.invoke import Confirm, Invoke, confirmer, invoker
+from stretto.components.python.options import Options
 from stretto.components.python.place import home_of
 from stretto.components.python.raised import component_error
 from stretto.components.python.signature import Function, Signature
@@ -62,13 +63,13 @@ class Instance:
             raise component_error(self._name, error, home_of(hook)) from error
 
 
-def instance_of_function(name: str, function: Function, signature: Signature, *, inline: bool) -> Instance:
+def instance_of_function(options: Options, function: Function, signature: Signature) -> Instance:
     """A function serves as its own instance."""
-    return Instance(name, invoker(name, function, signature, inline=inline), None, None)
+    return Instance(options.name, invoker(options, function, signature), None, None)
 
 
 def instance_of_class(
-    name: str, target: type, signature: Signature, confirm_signature: Signature | None, *, inline: bool
+    options: Options, target: type, signature: Signature, confirm_signature: Signature | None
 ) -> Instance:
     """Make an object; its `open` is not run yet. Raises ComponentError when the constructor raises."""
     try:
@@ -76,8 +77,8 @@ def instance_of_class(
     except StrettoError:
         raise
     except Exception as error:
-        raise component_error(name, error, home_of(vars(target).get("__init__"))) from error
+        raise component_error(options.name, error, home_of(vars(target).get("__init__"))) from error
     confirm = None
     if confirm_signature is not None:
-        confirm = confirmer(name, made.confirm, confirm_signature, signature)
-    return Instance(name, invoker(name, made.__call__, signature, inline=inline), confirm, made)
+        confirm = confirmer(options, made.confirm, confirm_signature, signature)
+    return Instance(options.name, invoker(options, made.__call__, signature), confirm, made)

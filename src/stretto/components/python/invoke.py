@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from stretto.components.python.context import Context
+from stretto.components.python.options import Options
 from stretto.components.python.parameters import by_name
 from stretto.components.python.place import home_of
 from stretto.components.python.raised import component_error
@@ -30,27 +31,28 @@ Evaluate: TypeAlias = Callable[[JsonObject, Context | None, Threads], Coroutine[
 """From fields, context and where it may block to the function's value and the milliseconds that it waited there."""
 
 
-def invoker(name: str, function: Function, signature: Signature, *, inline: bool) -> Invoke:
+def invoker(options: Options, function: Function, signature: Signature) -> Invoke:
     """The call of a function as a component's call."""
+    name, calls = options.name, options.calls
     if inspect.iscoroutinefunction(function) and not (signature.converts or signature.context or signature.positional):
         return _bare(name, function, signature)
-    evaluate = evaluator(name, function, signature, inline=inline)
+    evaluate = evaluator(name, function, signature, inline=options.inline)
 
     async def invoke(request: Request) -> Response:
-        context = context_for(signature, request.call, name)
+        context = context_for(signature, request.call, name, calls=calls)
         value, queue_ms = await evaluate(request.input, context, threads_for(request.call.path))
         return _respond(signature, value, context, queue_ms)
 
     return invoke
 
 
-def confirmer(name: str, function: Function, signature: Signature, answers: Signature) -> Confirm:
+def confirmer(options: Options, function: Function, signature: Signature, answers: Signature) -> Confirm:
     """The call of a `confirm`: it takes those fields of the request that it names, and returns what the component
     would have returned (`answers` says how that is read), or None when the write surely did not happen."""
-    evaluate = evaluator(name, function, signature, inline=False)
+    evaluate = evaluator(options.name, function, signature, inline=False)
 
     async def confirm(request: Request) -> Response | None:
-        context = context_for(signature, request.call, name)
+        context = context_for(signature, request.call, options.name, calls=options.calls)
         value, queue_ms = await evaluate(signature.own_fields(request.input), context, threads_for(request.call.path))
         return None if value is None else _respond(answers, value, context, queue_ms)
 
@@ -91,9 +93,9 @@ def evaluator(name: str, function: Function, signature: Signature, *, inline: bo
     return evaluate
 
 
-def context_for(signature: Signature, call: Call, name: str) -> Context | None:
+def context_for(signature: Signature, call: Call, name: str, *, calls: bool = True) -> Context | None:
     """The context that the function asks for; None when it asks for none."""
-    return Context(call, name, asyncio.get_running_loop().time) if signature.context else None
+    return Context(call, name, asyncio.get_running_loop().time, calls) if signature.context else None
 
 
 def _bare(name: str, function: Function, signature: Signature) -> Invoke:

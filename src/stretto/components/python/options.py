@@ -40,6 +40,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     trainable: bool = False
     description: str = ""
     inline: bool = False
+    calls: bool = True
+    """It may call other components, where it is one that can."""
 
 
 def read_options(
@@ -128,6 +130,18 @@ def check_inline(target: object, options: Options, *, is_async: bool) -> None:
             f"inline=True would have no effect: '{options.name}' is async, which runs in the event loop anyway",
             expected="inline of a plain function",
             suggestion="remove inline",
+        )
+
+
+def check_calls(target: object, options: Options, *, can_call: bool) -> None:
+    """Refuse `calls` where it says what is so anyway."""
+    if not options.calls and not can_call:
+        raise refuse(
+            target,
+            ComponentCode.OPTION,
+            f"calls=False would have no effect: '{options.name}' cannot call other components anyway",
+            expected="calls=False of an 'async def' with a parameter that is annotated with Context",
+            suggestion="remove calls",
         )
 
 

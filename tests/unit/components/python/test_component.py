@@ -185,6 +185,19 @@ async def test_an_async_component_calls_others_through_the_engine(make_request: 
         await caller(make_request())
 
 
+async def test_who_says_that_it_calls_nobody_is_held_to_it(make_request: Any, opened: Any) -> None:
+    @component(calls=False)
+    class Quiet:
+        async def __call__(self, ctx: Context) -> JsonObject:
+            return await ctx.call("retail/get_order", order_id="#1")
+
+    quiet = await opened(Quiet)
+    assert quiet.card.capabilities == ()
+    with pytest.raises(ComponentError, match=r"'Quiet' cannot call 'retail/get_order': .* calls=False") as caught:
+        await quiet(make_request(_caller=Calls()))
+    assert caught.value.rpc_code == "failed_precondition"
+
+
 def test_a_plain_function_does_not_claim_that_it_calls_others() -> None:
     @component
     def plain(ctx: Context) -> None: ...

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stretto.components.python import component, component_of
+from stretto.components.python import Context, component, component_of
 from stretto.types.errors import SpecError
 
 
@@ -28,6 +28,22 @@ def test_one_write_among_reads_may_be_idempotent() -> None:
     made = component_of(desk)
     assert made is not None
     assert made.card.idempotent
+
+
+@pytest.mark.parametrize("with_context", [False, True])
+def test_only_what_could_call_others_may_say_that_it_calls_none(*, with_context: bool) -> None:
+    @component(calls=False)
+    async def alone() -> None: ...
+
+    @component(calls=False)
+    def plain(context: Context) -> None: ...
+
+    made: Any = component_of(plain if with_context else alone)
+    with pytest.raises(
+        SpecError, match=r"calls=False would have no effect: '(plain|alone)' cannot call other"
+    ) as caught:
+        _ = made.card
+    assert caught.value.problems[0].suggestion == "remove calls"
 
 
 def test_only_a_plain_function_may_be_inline() -> None:
