@@ -7,6 +7,7 @@ from types import CoroutineType
 from stretto.engine.driven import awaited, driven
 from stretto.engine.effects import in_doubt_inside, over_doubt
 from stretto.engine.failure import Whose, as_component_error, whose
+from stretto.engine.opening import open_again
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
 from stretto.types.enums import Effect
@@ -23,7 +24,8 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
     alarm, deadline = lane.alarm, request.call.deadline
     alarm.deadline = deadline
     try:
-        answer = await _begun_in_session(state, op, lane, request) if op.per_run else op.component(request)
+        is_begun = not (op.per_run or state.shut)  # as most are
+        answer = op.component(request) if is_begun else await _begun(state, op, lane, request)
         response: Response = await driven(answer if type(answer) is CoroutineType else awaited(answer), alarm)
     except (UsageError, ReplayError):
         alarm.took()  # it may have rung before
@@ -53,6 +55,13 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
     if op.calls_others and in_doubt_inside(state, request.call.path):
         raise over_doubt(request.call.path, None)
     return response
+
+
+async def _begun(state: RunState, op: CallOp, lane: Lane, request: Request) -> Awaitable[Response]:
+    """The call of a component that may have to be opened first, or that has a session for the run."""
+    if state.shut:
+        await open_again(state, op.component_name, lane)
+    return await _begun_in_session(state, op, lane, request) if op.per_run else op.component(request)
 
 
 async def _begun_in_session(state: RunState, op: CallOp, lane: Lane, request: Request) -> Awaitable[Response]:

@@ -13,6 +13,7 @@ import msgspec
 
 from stretto.engine.driven import awaited, driven
 from stretto.engine.failure import NOTHING_HAPPENED, Whose, cancelled_by_itself, whose
+from stretto.engine.opening import open_again
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
 from stretto.record.canonical import request_digest
@@ -159,12 +160,26 @@ async def settle_earlier(
     """
     if op.component.card.idempotent and _is_same_request(effect, encoded):
         return None
+    if state.shut:
+        await _open_to_ask(state, op, effect, lane)
     response = await ask_whether_it_happened(op, effect, call, lane)
     if response is None:
         await refuse(state, effect)
         if lane.alarm.is_task_cancelled:  # the component answered over it; nothing more is begun
             raise asyncio.CancelledError
     return response
+
+
+async def _open_to_ask(state: RunState, op: CallOp, effect: EffectRecord, lane: Lane) -> None:
+    """Open the component of a write in doubt, if it is not; raises InDoubtError when it cannot be asked."""
+    name = op.component.card.name
+    lane.alarm.deadline = _asking_ends(op, lane)
+    try:
+        await open_again(state, name, lane)
+    except ComponentError as error:
+        raise InDoubtError(f"nobody can tell whether the write '{effect.path}' happened: {error}") from error
+    finally:
+        lane.alarm.disarm()
 
 
 async def ask_whether_it_happened(

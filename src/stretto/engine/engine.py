@@ -23,7 +23,7 @@ from stretto.engine.run_root import run_root
 from stretto.engine.seen import around
 from stretto.engine.sessions import Sessions
 from stretto.engine.standby import Standbys
-from stretto.engine.state import Lane, RunState
+from stretto.engine.state import Lane, Reopen, RunState
 from stretto.engine.substitutes import read_substitutes
 from stretto.engine.tuned import Tuned
 from stretto.engine.work import do_work
@@ -81,6 +81,8 @@ class Engine:
         """What probes tell of the machine."""
         self.opens: Opens | None = None
         """What opens the components that are not open yet, where a fallback answers when one does not open."""
+        self.shut: Mapping[str, Reopen] = {}
+        """Components that did not open and that steps can do without, by name, and what opens each."""
 
     async def run(self, plan: Plan, request: RunRequest) -> Run:
         """Execute the plan on an input; returns the sealed run, whatever became of it.
@@ -243,6 +245,7 @@ class Engine:
             retuned=self._tuned.ops,
             given=request.resources,
             live=self.live,
+            shut=self.shut,
             standbys=None if history is not None and history.mode is Mode.REPLAY else self._standbys,
             history=history,
         )

@@ -13,7 +13,7 @@ from stretto.engine.state import Lane, RunState
 from stretto.plan.model import RESOURCES, Frame
 from stretto.record.texts import MESSAGE_CHARS, recordable
 from stretto.types.enums import Reason, RunStatus
-from stretto.types.errors import BudgetError, Code, ComponentError
+from stretto.types.errors import BudgetError, Code, ComponentError, NotOpenError
 
 Opens: TypeAlias = Callable[[], Coroutine[Any, Any, None] | None]
 """What a run waits for before its work is begun; None when all components are open."""
@@ -32,6 +32,28 @@ async def once_open(
         await work()
 
 
+async def open_again(state: RunState, name: str, lane: Lane) -> None:
+    """Open a component that did not open before, within the time that the lane's alarm is set to.
+
+    Raises NotOpenError when it does not.
+    """
+    opens = state.shut.get(name)
+    if opens is None:
+        return
+    try:
+        await driven(opens(), lane.alarm)
+    except ComponentError as error:
+        # whatever its code says of how it was set up: it refused nothing of what this call asks
+        raise NotOpenError(f"component '{name}' could not be opened: {error}") from error
+    except asyncio.CancelledError as error:
+        if whose(error, lane.alarm) is not Whose.DEADLINE:
+            raise
+        text = f"component '{name}' did not open before, nor in the time that was left to the call"
+        raise NotOpenError(text, Code.DEADLINE_EXCEEDED) from None
+    if lane.alarm.cancellations:  # it was opened over that; nothing more is begun
+        raise asyncio.CancelledError
+
+
 async def _open(opening: Coroutine[Any, Any, None], state: RunState, lane: Lane) -> None:
     alarm, run = lane.alarm, state.run
     alarm.deadline = lane.budget.work_deadline
@@ -42,7 +64,7 @@ async def _open(opening: Coroutine[Any, Any, None], state: RunState, lane: Lane)
         told = recordable(f"not everything could be opened: {info.message}", MESSAGE_CHARS)
         run.status, run.reason = RunStatus.FAILED, reason_of(error)
         # whatever its code says of how it was set up: it refused nothing of what this run asks
-        run.error = msgspec.structs.replace(info, message=told, rpc_code=Code.UNAVAILABLE.value)
+        run.error = msgspec.structs.replace(info, code=NotOpenError.code, message=told, rpc_code=Code.UNAVAILABLE.value)
     except asyncio.CancelledError as error:
         if whose(error, alarm) is not Whose.DEADLINE:
             raise

@@ -2,8 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Coroutine, Mapping
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -59,6 +60,12 @@ class Lane(msgspec.Struct):
     budget: Budget
 
 
+Reopen: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+"""Opens a component that did not open before; raises ComponentError when it does not."""
+
+NONE_SHUT: Final[Mapping[str, Reopen]] = MappingProxyType({})
+
+
 class RunState(msgspec.Struct, kw_only=True):
     """One run in flight. Everything mutable about it is here."""
 
@@ -84,6 +91,8 @@ class RunState(msgspec.Struct, kw_only=True):
     """What the caller gave for `resources`."""
     live: Live | None = None
     """What probes tell of the machine; None without any."""
+    shut: Mapping[str, Reopen] = NONE_SHUT
+    """Components that did not open, by name, and what opens each; empty when all are open."""
     standbys: Standbys | None = None
     """Where it is counted that a fallback answered; None where that is nobody's business, as in a replay."""
     seen: dict[StepPath, JsonObject] = msgspec.field(default_factory=dict)

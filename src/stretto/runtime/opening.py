@@ -8,11 +8,14 @@ workflow of which no component holds anything belongs to no loop.
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from stretto.components.loop_lock import LoopLock, open_elsewhere
 from stretto.engine.holding import Closes, close_each, open_one
+from stretto.runtime.shut import Shut
+from stretto.types.errors import ComponentError
 from stretto.types.protocols import Opens
 
 _WORKFLOW: Final = "this workflow"
@@ -111,16 +114,23 @@ class Share:
 
 
 class Opening:
-    """The components of one workflow: all open, or none."""
+    """The components of one workflow: all open, or none; but for those that it can do without.
 
-    def __init__(self, components: Mapping[str, object], shared: Shared) -> None:
+    One of these that does not open is `shut`, and calls that need it try again.
+    """
+
+    def __init__(
+        self, components: Mapping[str, object], shared: Shared, dispensable: frozenset[str] = frozenset()
+    ) -> None:
         self._holding = [(name, each) for name, each in components.items() if isinstance(each, Opens)]
         self.held = frozenset(id(each) for _, each in self._holding)
         """Which components hold something."""
+        self.shut = Shut()
+        self._dispensable = dispensable
         self._shared = shared
         self._opened: list[tuple[str, Share]] = []
         self.open_in: asyncio.AbstractEventLoop | None = None
-        """The event loop in which all are open; None when they are not."""
+        """The event loop in which all are open that must be; None when they are not."""
         self._loop: asyncio.AbstractEventLoop | None = None
         """The one in which some are open, or about to be."""
         self._changing = LoopLock()
@@ -130,7 +140,7 @@ class Opening:
         return not self.held.isdisjoint(other.held)
 
     async def open(self) -> None:
-        """Open those that hold something; when one does not open, close the others and raise what it raised.
+        """Open those that hold something; when one does not open that must, close the others and raise what it raised.
 
         Those that an event loop left which has ended are opened again; UsageError when it has not ended.
         """
@@ -162,6 +172,7 @@ class Opening:
         self._hold_to(loop)
         if self._loop is not loop:
             self._opened.clear()
+            self.shut.drop()
             self._loop = loop
 
     def _hold_to(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -172,13 +183,25 @@ class Opening:
     async def _open_all(self) -> None:
         try:
             for name, component in self._holding:
-                self._opened.append((name, await self._shared.open(name, component)))
+                await self._open_or_leave(name, component)
         except BaseException:  # nobody closes a workflow that did not open: a server would stay
             await self._let_go()
             raise
 
+    async def _open_or_leave(self, name: str, component: Opens) -> None:
+        try:
+            await self._open(name, component)
+        except ComponentError as error:
+            if name not in self._dispensable:
+                raise
+            self.shut.add(name, partial(self._open, name, component), error)
+
+    async def _open(self, name: str, component: Opens) -> None:
+        self._opened.append((name, await self._shared.open(name, component)))
+
     async def _let_go(self) -> None:
         self.open_in = None
+        await self.shut.forget()
         await _close_all(self._newest_first())
         self._loop = None
 

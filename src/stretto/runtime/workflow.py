@@ -18,6 +18,7 @@ from stretto.engine.protection_stats import ProtectionStats
 from stretto.engine.request import RunRequest, hold_to_baggage, request_of
 from stretto.engine.standby import Fallbacks
 from stretto.engine.substitutes import encoded_answer
+from stretto.plan.dispensable import dispensable
 from stretto.plan.model import Plan
 from stretto.record.model import EffectRecord, Run
 from stretto.runtime.alone import Alone
@@ -65,7 +66,8 @@ class Workflow:
         held: dict[str, object] = dict(self.plan.components)
         if self._live is not None:
             held["resources"] = self._live
-        self._opening = Opening(held, self._kin.shared)
+        without = frozenset[str]() if catalog.is_per_run else dispensable(self.plan)  # nothing is to be learnt of those
+        self._opening = Opening(held, self._kin.shared, without)
         self._answering = None if catalog.is_per_run else answering_of(self.plan, self._opening, self._kin.shared)
         self._own_loop = self._kin.join(self._opening)
         self._engine: Engine | None = None
@@ -326,7 +328,8 @@ class Workflow:
 
         What an event loop left open that has ended is opened again. Raises UsageError when they are open in one that
         has not, ComponentError when one does not open, which must be done after 60 s unless the component says more.
-        With a fallback only its own component must: it answers until the others are open, which the log tells.
+        One need not where a fallback answers for it in each step that calls it; with a fallback of the workflow only
+        that one's own component must. They answer until it is open, which the log tells.
         """
         if self._answering is None:
             await self._opening.open()
@@ -386,6 +389,7 @@ class Workflow:
                 tuned=self._tuning.tuned,
             )
             self._engine.live = self._live
+            self._engine.shut = self._opening.shut.by_name
             self._engine.opens = None if self._answering is None else self._answering.opens
         return self._engine
 

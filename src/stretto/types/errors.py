@@ -12,6 +12,7 @@
     │   │   └── MeaningError     a value in it means no value of the domain it crossed into
     │   ├── BreakerOpenError     it was failing, and was not asked
     │   ├── ShedError            it was full, and was not asked
+    │   ├── NotOpenError         it did not open, and was not asked
     │   ├── RejectedError        it answered, and the step says that such an answer is none
     │   └── InDoubtError         a write was sent and nobody knows whether it happened
     ├── BudgetError              the run may not spend what the call needs
@@ -295,6 +296,15 @@ class ShedError(ComponentError):
 
     def __init__(self, message: str, *, retry_after_s: float | None = None, queue_ms: float = 0.0) -> None:
         super().__init__(message, Code.RESOURCE_EXHAUSTED, retry_after_s=retry_after_s, sent=False, queue_ms=queue_ms)
+
+
+class NotOpenError(ComponentError):
+    """The component did not open, neither when the workflow did nor for this call; it was not asked."""
+
+    code = "component.not_open"
+
+    def __init__(self, message: str, rpc_code: Code = Code.UNAVAILABLE) -> None:
+        super().__init__(message, rpc_code, sent=False)
 
 
 class RejectedError(ComponentError):
