@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 import stretto
+from stretto.acp.failure import AcpError
 from stretto.components.codes import ComponentCode
 from stretto.components.declare import KINDS
 from stretto.components.mcp import McpServer, McpSession
@@ -147,7 +148,8 @@ def test_every_problem_code_is_documented_with_its_remedy(heading: str, codes: t
 
 def test_every_error_class_is_documented() -> None:
     documented = rows(ERRORS, "Raised errors")
-    classes = {each.code: each for each in _tree(StrettoError) if each.__module__.startswith("stretto.")}
+    known: list[type[StrettoError]] = [*_tree(StrettoError), AcpError]
+    classes = {each.code: each for each in known if each.__module__.startswith("stretto.")}
     assert set(documented) == set(classes)
     for code, (name, fault, _, remedy) in documented.items():
         assert name.strip("`") == classes[code].__name__

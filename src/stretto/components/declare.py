@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from stretto.components.acp.declaration import ACP, make_acp
 from stretto.components.mcp.declaration import MCP
 from stretto.components.memory_declaration import MEMORY
 from stretto.components.openai.declaration import OPENAI
@@ -16,10 +17,12 @@ from stretto.spec.codes import SpecCode
 from stretto.spec.model import ComponentDecl, ComponentKind
 from stretto.spec.records import Record
 from stretto.spec.report import Report
+from stretto.spec.source import Located
 from stretto.types.errors import MissingExtraError, SpecError, UsageError
 from stretto.types.protocols import Component
 
 KINDS: Final[Mapping[ComponentKind, Record[Make]]] = {
+    ComponentKind.ACP: ACP,
     ComponentKind.MCP: MCP,
     ComponentKind.MEMORY: MEMORY,
     ComponentKind.OPENAI: OPENAI,
@@ -48,3 +51,17 @@ def build_component(declared: ComponentDecl, *, folder: Path) -> Component:
         raise
     except UsageError as error:
         raise SpecError([declared.name.span.problem(SpecCode.CONFLICT, str(error))]) from error
+
+
+def component_at(address: Located[str], *, folder: Path) -> Component:
+    """The component that stands at an address which a step names in place of a declaration.
+
+    Raises SpecError at its place where it cannot be called, or does not say what it is.
+    """
+    name = address.value.partition("@")[0]
+    try:
+        return make_acp({"url": name}, name, folder)
+    except MissingExtraError:
+        raise
+    except UsageError as error:
+        raise SpecError([address.span.problem(SpecCode.CONFLICT, str(error))]) from error

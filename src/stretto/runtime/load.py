@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from stretto.components.declare import build_component
+from stretto.components.acp.target import PREFIX
+from stretto.components.declare import build_component, component_at
 from stretto.components.python import load_components
 from stretto.plan.codes import PlanCode
 from stretto.plan.compile import compile_workflow
@@ -117,6 +118,15 @@ class Loader:
                 homes[name] = span
             found |= made
         report.raise_if_any()
+        return found | self._at_addresses(path.parent)
+
+    def _at_addresses(self, folder: Path) -> dict[str, Component]:
+        """Components that steps name by where they are."""
+        found: dict[str, Component] = {}
+        for named in self._spec.named_components:
+            name = named.value.partition("@")[0]
+            if named.value.startswith(PREFIX) and name not in found:
+                found[name] = component_at(named, folder=folder)
         return found
 
     def _declarations(self) -> tuple[ComponentFile | ComponentDecl, ...]:

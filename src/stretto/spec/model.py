@@ -45,6 +45,7 @@ class ComponentKind(StrEnum):
     """What may stand behind a step."""
 
     PYTHON = "python"
+    ACP = "acp"
     MCP = "mcp"
     OPENAI = "openai"
     MEMORY = "memory"
@@ -266,3 +267,14 @@ class WorkflowSpec(msgspec.Struct, frozen=True, kw_only=True):
     fallback: BusinessSpec | None = None
     steps: tuple[StepSpec, ...]
     output: tuple[FieldMapping, ...] = ()
+
+    @property
+    def named_components(self) -> Iterator[Located[str]]:
+        """What its steps and fallbacks call, in the order of the file."""
+        for step in steps_in(self.steps):
+            fallback = step.resilience.fallback
+            for named in (step.component, None if fallback is None else fallback.component):
+                if named is not None:
+                    yield named
+        if self.fallback is not None:
+            yield self.fallback.component

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from stretto.components.loop_lock import open_elsewhere
 
 if TYPE_CHECKING:  # aiohttp takes 0.2 s to import, so it is when a server is first asked
+    from ssl import SSLContext
+
     from stretto.components.web.pool import Pool
 
 
@@ -15,10 +17,14 @@ class Connections:
     `what` names the component in errors.
     """
 
-    def __init__(self, what: str, *, max_connections: int, max_response_bytes: int) -> None:
+    def __init__(
+        self, what: str, *, max_connections: int, max_response_bytes: int, ssl: "SSLContext | None" = None
+    ) -> None:
+        """`ssl` holds the certificates to trust in place of the system's."""
         self._what = what
         self._max_connections = max_connections
         self._max_response_bytes = max_response_bytes
+        self._ssl = ssl
         self._pool: Pool | None = None
         self._users = 0
 
@@ -48,7 +54,9 @@ class Connections:
         self._hold_to_loop()
         if self._pool is not None:
             self._users = 0
-        self._pool = Pool(max_connections=self._max_connections, max_response_bytes=self._max_response_bytes)
+        self._pool = Pool(
+            max_connections=self._max_connections, max_response_bytes=self._max_response_bytes, ssl=self._ssl
+        )
         return self._pool
 
     def _hold_to_loop(self) -> None:

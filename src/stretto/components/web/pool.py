@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from ssl import SSLContext
 from typing import Final
 
 import aiohttp
@@ -19,11 +20,11 @@ CONNECT_TIMEOUT_S: Final = 30.0
 class Pool:
     """An HTTP client whose connections are kept alive between calls."""
 
-    def __init__(self, *, max_connections: int, max_response_bytes: int) -> None:
+    def __init__(self, *, max_connections: int, max_response_bytes: int, ssl: SSLContext | None = None) -> None:
         self._max_response_bytes = max_response_bytes
         self.loop = asyncio.get_running_loop()
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=max_connections),
+            connector=aiohttp.TCPConnector(limit=max_connections, ssl=ssl or True),
             cookie_jar=aiohttp.DummyCookieJar(),  # what one run is given must not go out with another
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
             trust_env=False,  # a proxy that the environment names sees every secret

@@ -1,0 +1,1 @@
+"""Components that speak the protocol: in any language, behind HTTP or gRPC."""

@@ -1,0 +1,80 @@
+"""What a component on another server answered, as a response of a step."""
+
+import math
+from typing import Final
+
+import orjson
+
+from stretto.acp import messages as m
+from stretto.types.enums import Outcome
+from stretto.types.errors import Code, ComponentError
+from stretto.types.json import Json, JsonObject
+from stretto.types.messages import Response, Usage
+
+EXECUTE_ACTION: Final = "execute_action"
+"""Field of the output in which a step finds what a plan wants done next."""
+
+EVIDENCE: Final = "acp"
+"""Key of the step's evidence under which the answer's own facts stand."""
+
+
+def response_of(answer: m.CallResponse, waited_ms: float, who: str) -> Response:
+    """The response that an answer stands for; `waited_ms` is what it waited on this side.
+
+    Raises ComponentError for what a step cannot record.
+    """
+    result = answer.result
+    return Response(
+        output=_output(answer, who),
+        outcome=_outcome(result.outcome),
+        usage=_usage(result.usage, who),
+        evidence=_evidence(answer),
+        queue_ms=waited_ms + _time(result.queue_ms),
+    )
+
+
+def _output(answer: m.CallResponse, who: str) -> JsonObject:
+    output = answer.output
+    if answer.output_json:
+        try:
+            output = orjson.loads(answer.output_json)
+        except orjson.JSONDecodeError as error:
+            raise ComponentError(f"{who} answered with an output that is no JSON: {error}", Code.INTERNAL) from error
+        if not isinstance(output, dict):
+            raise ComponentError(f"{who} answered with an output that is no object", Code.INTERNAL)
+    wanted = answer.execute_action
+    if wanted is not None and EXECUTE_ACTION not in output:
+        output = {**output, EXECUTE_ACTION: {"action": wanted.action, "input": wanted.input}}
+    return output
+
+
+def _outcome(told: str) -> Outcome:
+    """An outcome that a newer minor version added counts as none of ours: the answer is there."""
+    try:
+        return Outcome(told or Outcome.OK)
+    except ValueError:
+        return Outcome.PARTIAL
+
+
+def _usage(spent: m.Spent, who: str) -> Usage | None:
+    if spent == m.Spent():
+        return None
+    if not (math.isfinite(spent.cost) and spent.cost >= 0 and spent.input_tokens >= 0 and spent.output_tokens >= 0):
+        raise ComponentError(f"{who} says that it spent {spent}; expected numbers of 0 or more", Code.INTERNAL)
+    return Usage(input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, cost=spent.cost)
+
+
+def _evidence(answer: m.CallResponse) -> JsonObject:
+    result = answer.result
+    facts: dict[str, Json] = {
+        "replayed": result.replayed,
+        "run_id": result.run_id,
+        "gradient_handle": answer.gradient_handle,
+        "service_ms": result.service_ms,
+    }
+    told: JsonObject = {name: fact for name, fact in facts.items() if fact}
+    return {**result.evidence, EVIDENCE: told} if told else dict(result.evidence)
+
+
+def _time(told_ms: float) -> float:
+    return told_ms if math.isfinite(told_ms) and told_ms >= 0 else 0.0

@@ -1,0 +1,80 @@
+"""A component behind the protocol, as a component."""
+
+import msgspec
+import orjson
+
+from stretto.acp import messages as m
+from stretto.acp.failure import AcpError, component_error
+from stretto.acp.names import Reason
+from stretto.components.acp.answer import response_of
+from stretto.components.acp.card import card_of, verb_of
+from stretto.components.acp.envelope import envelope_of
+from stretto.components.acp.link import Link
+from stretto.components.acp.settings import AcpSettings, Pin
+from stretto.components.waiting import Wait
+from stretto.types.card import Card
+from stretto.types.errors import ComponentError, InDoubtError
+from stretto.types.messages import Request, Response
+
+
+class AcpComponent:
+    """Asks a component on another server: one request an attempt, no retries of its own."""
+
+    def __init__(self, settings: AcpSettings, wire: m.WireCard, link: Link, who: str) -> None:
+        """Raises UsageError for a card that no step can ask by, or whose claims no card can hold."""
+        self._verb = verb_of(wire, settings.verb, who)
+        self._card = card_of(settings.name, wire, self._verb, who)
+        pinned = settings.pin is Pin.DIGEST
+        self._ref = m.ComponentRef(name=wire.name, version=wire.version, digest=wire.digest if pinned else "")
+        self._link = link
+        self._who = who
+
+    @property
+    def card(self) -> Card:
+        """What the other side says of itself, under the workflow's name for it."""
+        return self._card
+
+    async def open(self) -> None:
+        """Make ready to connect; nothing is sent. Every `open` needs its `close`."""
+        self._link.open()
+
+    async def close(self) -> None:
+        """Drop the connections with the last user; the next call connects again."""
+        await self._link.close()
+
+    async def __call__(self, request: Request) -> Response:
+        """Ask once. Raises the ComponentError that the other side raised, or that of a lost connection."""
+        try:
+            return await self._ask(request, confirm_only=False)
+        except AcpError as error:
+            raise self._raised(error) from error
+
+    async def confirm(self, request: Request) -> Response | None:
+        """Ask what became of a write in doubt. Raises InDoubtError where the other side cannot tell."""
+        try:
+            return await self._ask(request, confirm_only=True)
+        except AcpError as error:
+            if error.failure.reason == Reason.NOT_DONE:
+                return None
+            raise InDoubtError(f"{self._who} cannot tell what became of it: {error}") from error
+        except ComponentError as error:
+            raise InDoubtError(f"nobody can tell what became of it: {error}") from error
+
+    async def _ask(self, request: Request, *, confirm_only: bool) -> Response:
+        envelope = envelope_of(request.call, self._ref)
+        asked = m.CallRequest(
+            envelope=envelope,
+            input={} if self._link.takes_text else request.input,
+            input_json=orjson.dumps(request.input).decode() if self._link.takes_text else "",
+            confirm_only=confirm_only,
+        )
+        answer, waited_ms = await self._link.ask(self._verb, asked, envelope)
+        if not isinstance(answer, m.CallResponse):
+            raise TypeError(f"a link answered {self._verb} with {type(answer).__name__}")
+        with Wait(waited_ms):
+            return response_of(answer, waited_ms, self._who)
+
+    def _raised(self, error: AcpError) -> ComponentError:
+        """The error that the other side's failure stands for, which says whose it is."""
+        failure = error.failure
+        return component_error(msgspec.structs.replace(failure, message=f"{self._who}: {failure.message}"))

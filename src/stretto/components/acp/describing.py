@@ -1,0 +1,67 @@
+"""Asks a server at load what it is, or reads the card that was kept in a file."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from stretto.acp import json_form, messages as m
+from stretto.acp.failure import AcpError
+from stretto.acp.names import Verb
+from stretto.acp.version import CURRENT
+from stretto.components.acp.card import chosen_card
+from stretto.components.acp.link import link_to, peer_of
+from stretto.components.acp.settings import AcpSettings
+from stretto.components.acp.target import Target
+from stretto.types.errors import ComponentError, UsageError
+from stretto.types.os_error import reason_of
+
+
+def described(settings: AcpSettings, target: Target, folder: Path) -> m.WireCard:
+    """The card of the component that is meant. Raises UsageError where nobody can tell, and says what to do."""
+    if settings.card is not None:
+        return chosen_card(_kept(folder / settings.card), target.component, f"the card in {settings.card}")
+    with ThreadPoolExecutor(1) as thread:  # a workflow may be loaded inside an event loop, which must not run another
+        told = thread.submit(asyncio.run, ask_for_cards(settings, target)).result()
+    return chosen_card(told, target.component, peer_of(settings, target).who)
+
+
+async def ask_for_cards(settings: AcpSettings, target: Target) -> m.DescribeResponse:
+    """What the server says of itself. Raises UsageError when it does not say it in time."""
+    who = peer_of(settings, target).who
+    link = link_to(settings, target)
+    request = m.DescribeRequest(protocol=CURRENT, component=target.component)
+    link.open()
+    try:
+        async with asyncio.timeout(settings.describe_timeout.total_seconds()):
+            told, _ = await link.ask(Verb.DESCRIBE, request)
+    except TimeoutError as error:
+        limit = f"{settings.describe_timeout.total_seconds():g} s"
+        raise UsageError(f"{who} did not say within {limit} what it is; {_remedy(target)}") from error
+    except AcpError as error:
+        raise UsageError(f"{who} does not say what it is: {error}") from error
+    except ComponentError as error:
+        raise UsageError(f"{error}; {_remedy(target)}") from error
+    finally:
+        await link.close()
+    if not isinstance(told, m.DescribeResponse):
+        raise TypeError(f"a link answered describe with {type(told).__name__}")
+    return told
+
+
+def _kept(file: Path) -> m.DescribeResponse:
+    try:
+        return json_form.decode(file.read_bytes(), m.DescribeResponse)
+    except OSError as error:
+        raise UsageError(f"the card {file.name} cannot be read: {reason_of(error)}; {_MADE_BY}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file.name} holds no card: {error}; {_MADE_BY}") from error
+
+
+_MADE_BY = "stretto acp describe URL > FILE makes one"
+
+
+def _remedy(target: Target) -> str:
+    kept = f"stretto acp describe {target.address} > card.json, while it runs, and `card: card.json`"
+    return f"start it, or keep its card: {kept}"

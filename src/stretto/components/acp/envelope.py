@@ -1,0 +1,57 @@
+"""What travels with a call of a step."""
+
+import asyncio
+import math
+from typing import Final
+
+from stretto.acp.messages import MAX_UINT32, BudgetLeft, ComponentRef, Envelope
+from stretto.acp.version import CURRENT
+from stretto.types.budget import UNLIMITED, Budget
+from stretto.types.messages import Call
+
+_MS: Final = 1000.0
+
+
+def envelope_of(call: Call, ref: ComponentRef) -> Envelope:
+    """The envelope of one attempt; its remaining time counts from now."""
+    run = call.run
+    return Envelope(
+        protocol=CURRENT,
+        run_id=run.id,
+        step_path=call.path,
+        attempt=call.attempt,
+        previous_attempts=call.previous_attempts,
+        component=ref,
+        remaining_ms=_remaining_ms(call.deadline),
+        budget=_left(call.budget),
+        effect_key=call.effect_key,
+        effect=call.effect,
+        action=call.action,
+        traceparent=run.traceparent,
+        baggage=dict(run.baggage),
+        tenant=run.tenant,
+        labels=dict(run.labels),
+        seed=str(run.seed),
+        workflow_run_id=run.workflow_run_id,
+    )
+
+
+def _remaining_ms(deadline: float | None) -> int | None:
+    """Whole milliseconds, rounded down: the other side must not believe that it has longer."""
+    if deadline is None:
+        return None
+    left = math.floor((deadline - asyncio.get_running_loop().time()) * _MS)
+    return min(max(left, 0), MAX_UINT32)
+
+
+def _left(budget: Budget) -> BudgetLeft:
+    pool = budget.pool
+    return BudgetLeft(
+        retries=_whole(pool.retries),
+        tokens=_whole(pool.tokens),
+        cost=None if pool.cost == UNLIMITED else max(0.0, pool.cost),
+    )
+
+
+def _whole(left: float) -> int | None:
+    return None if left == UNLIMITED else min(max(0, math.floor(left)), MAX_UINT32)

@@ -1,0 +1,138 @@
+"""The protocol over gRPC: one channel, which multiplexes the calls. Needs the extra ``grpc``."""
+
+import asyncio
+from importlib.util import find_spec
+from typing import Any, Final
+
+from stretto.acp import messages as m
+from stretto.acp.failure import AcpError
+from stretto.acp.names import Verb
+from stretto.components.acp.link import peer_of, token_of
+from stretto.components.acp.settings import AcpSettings
+from stretto.components.acp.target import Target
+from stretto.components.loop_lock import open_elsewhere
+from stretto.components.web.failures import too_large, unreachable
+from stretto.types.errors import Code, ComponentError, MissingExtraError
+
+_NO_CONNECTION: Final = "failed to connect to all addresses"
+"""How gRPC's core says that a request never left; no status tells it apart from a connection that broke later."""
+
+_TOO_LARGE: Final = "Received message larger than max"
+
+_KEEP_ALIVE_MS: Final = 30_000
+"""A peer that went away without a word is found out within this and gRPC's 20 s for the answer. Pings are sent only
+while calls are in flight, which is when servers take them."""
+
+
+def need_grpc(name: str) -> None:
+    """Raises MissingExtraError where the packages are not installed."""
+    if find_spec("grpc") is None or find_spec("google.protobuf") is None or find_spec("google.rpc") is None:
+        raise MissingExtraError(f"component '{name}', which is asked over gRPC,", "grpc")
+
+
+class GrpcLink:
+    """Calls to one server."""
+
+    takes_text = True
+
+    def __init__(self, settings: AcpSettings, target: Target) -> None:
+        self._settings = settings
+        self._target = target
+        self._peer = peer_of(settings, target)
+        self._channel: _Channel | None = None
+        self._users = 0
+
+    def open(self) -> None:
+        """As `Link.open`. Raises UsageError while another event loop that has not ended has it open."""
+        self._of_this_loop()
+        self._users += 1
+
+    async def close(self) -> None:
+        """As `Link.close`."""
+        self._hold_to_loop()
+        self._users = max(0, self._users - 1)
+        channel = self._channel
+        if self._users == 0 and channel is not None:
+            self._channel = None
+            await channel.close()
+
+    async def ask(self, verb: Verb, request: m.Message, envelope: m.Envelope | None = None) -> tuple[m.Message, float]:
+        """As `Link.ask`; a channel has no queue of its own."""
+        import grpc
+
+        from stretto.acp.proto_form import request_bytes, response_of
+        from stretto.acp.status import DETAILS, failure_of_status
+
+        metadata = self._metadata("" if envelope is None else envelope.traceparent)
+        channel = self._of_this_loop()
+        try:
+            wire = request_bytes(verb, request)
+        except (TypeError, ValueError) as error:
+            raise ComponentError(f"a message cannot be written: {error}", Code.INVALID_ARGUMENT, sent=False) from error
+        try:
+            answer = await channel.calls[verb](wire, metadata=metadata)
+        except grpc.aio.AioRpcError as error:
+            said = error.details() or ""
+            if said.startswith(_NO_CONNECTION):
+                raise unreachable(self._peer, said) from error
+            if said.startswith(_TOO_LARGE):
+                raise too_large(self._peer, self._settings.max_response_bytes) from error
+            trailing: Any = error.trailing_metadata() or ()  # stubs know no pairs in it
+            details = dict(trailing).get(DETAILS)
+            number: int = error.code().value[0]
+            raise AcpError(failure_of_status(number, said, details)) from error
+        try:
+            return response_of(verb, answer), 0.0
+        except Exception as error:
+            text = f"{self._peer.who} answered what is no {verb.capitalize()}Response: {error}"
+            raise ComponentError(text, Code.INTERNAL) from error
+
+    def _metadata(self, traceparent: str) -> tuple[tuple[str, str], ...]:
+        token = token_of(self._settings)
+        return (
+            *((("authorization", f"Bearer {token}"),) if token else ()),
+            *((("traceparent", traceparent),) if traceparent else ()),
+        )
+
+    def _of_this_loop(self) -> "_Channel":
+        if self._channel is not None and self._channel.loop is asyncio.get_running_loop():
+            return self._channel
+        self._hold_to_loop()
+        if self._channel is not None:
+            self._users = 0
+        self._channel = _Channel(self._settings, self._target)
+        return self._channel
+
+    def _hold_to_loop(self) -> None:
+        loop = None if self._channel is None else self._channel.loop
+        if loop is not None and loop is not asyncio.get_running_loop() and not loop.is_closed():
+            raise open_elsewhere(f"component '{self._settings.name}'", loop)
+
+
+class _Channel:
+    """A channel, which belongs to the event loop in which it was made."""
+
+    def __init__(self, settings: AcpSettings, target: Target) -> None:
+        import grpc
+        import grpc.aio
+
+        self.loop = asyncio.get_running_loop()
+        options = [
+            ("grpc.max_receive_message_length", settings.max_response_bytes),
+            ("grpc.keepalive_time_ms", _KEEP_ALIVE_MS),
+            ("grpc.enable_http_proxy", 0),  # a proxy that the environment names sees every secret
+            ("grpc.enable_retries", 0),  # an attempt is one request
+        ]
+        if target.is_secure:
+            roots = settings.ca.read_bytes() if settings.ca else None
+            credentials = grpc.ssl_channel_credentials(root_certificates=roots)
+            self._channel = grpc.aio.secure_channel(target.place, credentials, options=options)
+        else:
+            self._channel = grpc.aio.insecure_channel(target.place, options=options)
+        self.calls: dict[Verb, Any] = {
+            verb: self._channel.unary_unary(verb.method, request_serializer=None, response_deserializer=None)
+            for verb in Verb
+        }
+
+    async def close(self) -> None:
+        await self._channel.close(grace=None)

@@ -1,0 +1,85 @@
+"""The protocol over HTTP: JSON, one POST a call, connections kept alive."""
+
+import ssl
+from typing import Final
+
+import msgspec
+
+from stretto.acp import json_form, messages as m
+from stretto.acp.failure import AcpError
+from stretto.acp.names import Verb
+from stretto.acp.problem import failure_of_reply
+from stretto.components.acp.link import peer_of, token_of
+from stretto.components.acp.settings import AcpSettings
+from stretto.components.acp.target import Target
+from stretto.components.waiting import Wait
+from stretto.components.web.connections import Connections
+from stretto.components.web.failures import one_line, start_of
+from stretto.types.errors import Code, ComponentError, NotJsonError
+
+RESPONSES: Final[dict[Verb, type[m.Message]]] = {
+    Verb.PLAN: m.CallResponse,
+    Verb.EXECUTE: m.CallResponse,
+    Verb.OBSERVE: m.CallResponse,
+    Verb.REFLECT: m.ReflectResponse,
+    Verb.DESCRIBE: m.DescribeResponse,
+    Verb.VJP: m.VjpResponse,
+}
+
+
+class HttpLink:
+    """POSTs to one server."""
+
+    takes_text = False
+
+    def __init__(self, settings: AcpSettings, target: Target) -> None:
+        self._settings = settings
+        self._target = target
+        self._peer = peer_of(settings, target)
+        self._urls = {verb: target.base + verb.path for verb in Verb}
+        self._connections = Connections(
+            f"component '{settings.name}'",
+            max_connections=settings.max_connections,
+            max_response_bytes=settings.max_response_bytes,
+            ssl=ssl.create_default_context(cafile=settings.ca) if settings.ca else None,
+        )
+
+    def open(self) -> None:
+        """As `Link.open`. Raises UsageError while another event loop that has not ended has it open."""
+        self._connections.open()
+
+    async def close(self) -> None:
+        """As `Link.close`."""
+        await self._connections.close()
+
+    async def ask(self, verb: Verb, request: m.Message, envelope: m.Envelope | None = None) -> tuple[m.Message, float]:
+        """As `Link.ask`."""
+        try:
+            body = json_form.encode(request)
+        except NotJsonError as error:
+            raise ComponentError(str(error), Code.INVALID_ARGUMENT, sent=False) from error
+        headers = self._headers(envelope or _NONE)
+        reply = await self._connections.pool().send(self._peer, "POST", self._urls[verb], headers, body)
+        with Wait(reply.queue_ms):
+            if reply.status != 200:
+                raise AcpError(failure_of_reply(reply.status, reply.headers, reply.body))
+            return self._read(verb, reply.body), reply.queue_ms
+
+    def _read(self, verb: Verb, body: bytes) -> m.Message:
+        try:
+            return json_form.decode(body, RESPONSES[verb])
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            why = one_line(str(error))
+            text = f"{self._peer.who} answered what is no {verb.capitalize()}Response: {why}; it begins with "
+            raise ComponentError(text + repr(start_of(body)), Code.INTERNAL) from error
+
+    def _headers(self, envelope: m.Envelope) -> dict[str, str]:
+        """What stands in the envelope too, for whatever is between here and there."""
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if token := token_of(self._settings):
+            headers["Authorization"] = f"Bearer {token}"
+        told = {"traceparent": envelope.traceparent, "Idempotency-Key": envelope.effect_key}
+        return headers | {name: text for name, text in told.items() if text and text.isascii() and text.isprintable()}
+
+
+_NONE: Final = m.Envelope()

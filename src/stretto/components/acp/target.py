@@ -1,0 +1,72 @@
+"""Where a component is: ``acp+http://host:port/prefix#name``, ``acp+grpc://host:port#name``."""
+
+from typing import Final
+
+import msgspec
+
+from stretto.components.web_address import split_address
+from stretto.types.errors import UsageError
+
+PREFIX: Final = "acp+"
+"""By which a reference to a component is known as an address."""
+
+_SCHEMES: Final = ("acp+http", "acp+https", "acp+grpc", "acp+grpcs")
+
+_FORM: Final = "an address such as acp+http://127.0.0.1:8081 or acp+grpc://127.0.0.1:8082"
+
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One server, and which of its components is meant."""
+
+    scheme: str
+    """``http``, ``https``, ``grpc`` or ``grpcs``."""
+    host: str
+    port: int
+    prefix: str = ""
+    """Path before ``/acp/v1``; empty over gRPC."""
+    component: str = ""
+    """Empty where the server has one only."""
+
+    @property
+    def is_grpc(self) -> bool:
+        return self.scheme.startswith("grpc")
+
+    @property
+    def is_secure(self) -> bool:
+        return self.scheme.endswith("s")
+
+    @property
+    def place(self) -> str:
+        """``host:port``, as a client connects to it."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def base(self) -> str:
+        """What the paths of verbs are appended to, over HTTP."""
+        return f"{self.scheme}://{self.place}{self.prefix}"
+
+    @property
+    def address(self) -> str:
+        """As it is written, without the component."""
+        return f"{PREFIX}{self.base}"
+
+
+def read_target(text: str, what: str) -> Target:
+    """Take an address apart. Raises UsageError, with `what` in words, for what is none."""
+    parts = split_address(text.strip(), what)
+    if parts.scheme not in _SCHEMES or not parts.hostname:
+        raise UsageError(f"{what} is '{text}'; expected {_FORM}")
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(f"{what} holds a user or password; keep the token in the environment and name it: token_env")
+    if parts.query:
+        raise UsageError(f"{what} is '{text}'; expected an address without ?")
+    scheme = parts.scheme.removeprefix(PREFIX)
+    port = parts.port or _PORTS.get(scheme)
+    if port is None:
+        raise UsageError(f"{what} is '{text}', which has no port, and gRPC has no usual one; expected {_FORM}")
+    prefix = parts.path.rstrip("/")
+    if prefix and scheme.startswith("grpc"):
+        raise UsageError(f"{what} is '{text}'; an address of gRPC has no path: {PREFIX}{scheme}://{parts.netloc}")
+    return Target(scheme=scheme, host=parts.hostname, port=port, prefix=prefix, component=parts.fragment)
