@@ -23,12 +23,14 @@ from stretto.cli.sla_document import sla_document
 from stretto.cli.sla_lines import sla_lines
 from stretto.cli.terminal import note, notes, print_json, results, show
 from stretto.cli.words import EFFECT_STYLES, count_text
+from stretto.plan.dispensable import dispensable
 from stretto.plan.model import BusinessFallback, Note, Plan
 from stretto.spec.codes import SpecCode
 from stretto.types.card import Card
 from stretto.types.enums import Scope
 from stretto.types.errors import SpecError
 from stretto.types.ids import SHORT_DIGEST_HEX
+from stretto.types.protocols import Opens
 
 app = typer.Typer(add_completion=False)
 
@@ -148,10 +150,12 @@ def _steps(lines: list[StepLine], width: int, *, verbose: bool) -> RenderableTyp
 
 def _components(plan: Plan, width: int, *, verbose: bool) -> RenderableType:
     rows = []
+    without = dispensable(plan) if verbose else frozenset()
     for name, component in plan.components.items():
         card = component.card
+        opening = ["need not open"] if name in without and isinstance(component, Opens) else []
         effects = Text(effects_of(card, most=1000 if verbose else 3))
-        traits = one_piece(", ".join([*_traits(card), *protection_of(plan, name)]), "dim")
+        traits = one_piece(", ".join([*_traits(card), *opening, *protection_of(plan, name)]), "dim")
         told = (Text(card.version), Text(card.kind), effects, traits, Text(card.digest[:SHORT_DIGEST_HEX], "dim"))
         rows.append((Text(name, "bold"), told))
     return labelled(rows, width)

@@ -41,6 +41,60 @@ def test_a_store_that_is_well_is_counted(cli: Cli, ran: Ran) -> None:
     assert found["content"]["text"].startswith("1 run, 3 steps, ")
 
 
+SHUT = """
+import os
+import stretto
+
+@stretto.component(effects="read")
+class api:
+    def open(self) -> None:
+        if os.environ.get("DOWN"):
+            raise ConnectionError("refused")
+
+    def close(self) -> None: ...
+
+    async def __call__(self, n: int) -> dict[str, int]:
+        return {"n": n}
+"""
+
+
+def test_a_component_that_did_not_open_is_wrong_until_it_does(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = '{name: a, component: api, input_mapping: {n: "input.n"}, resilience: {fallback: {output: {n: 0}}}}'
+    (folder / "shop.yaml").write_text(f"stretto: 1\nname: shop\ncomponents: shut.py\nsteps: [{step}]\n")
+    (folder / "shut.py").write_text(SHUT)
+    monkeypatch.setenv("DOWN", "1")
+    told = cli("run", "shop.yaml", "--input", '{"n": 7}')
+    assert "a: component 'api' could not be opened: component 'api' raised ConnectionError: refused" in told.err
+    found = checks(cli)["opening of api"]
+    assert found["state"] == "wrong"
+    assert "component 'api' could not be opened: component 'api' raised ConnectionError: refused" in found["text"]
+    assert cli("doctor").code == 1
+    monkeypatch.delenv("DOWN")
+    cli("run", "shop.yaml", "--input", '{"n": 7}')
+    assert "opening of api" not in checks(cli)
+    assert "need not open" in cli("check", "-v", "shop.yaml").out
+    assert "need not open" not in cli("check", "shop.yaml").out
+
+
+def test_what_a_workflows_fallback_answered_for_is_told_of(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "shop.yaml").write_text(
+        "stretto: 1\nname: shop\ncomponents: shut.py\ncontract: {input: {n: int}}\nfallback: {component: rules}\n"
+        'steps: [{name: a, component: api, input_mapping: {n: "input.n"}}]\n'
+    )
+    rules = '\n\n@stretto.component(effects="pure")\nasync def rules(n: int) -> dict[str, int]:\n    return {"n": 0}\n'
+    (folder / "shut.py").write_text(SHUT + rules)
+    monkeypatch.setenv("DOWN", "1")
+    cli("run", "shop.yaml", "--input", '{"n": 7}')
+    assert "not everything could be opened" in checks(cli)["opening of shop"]["text"]
+    monkeypatch.delenv("DOWN")
+    cli("run", "shop.yaml", "--input", '{"n": 7}')
+    assert "opening of shop" not in checks(cli)
+
+
 def test_a_write_in_doubt_is_wrong_and_says_what_to_type(cli: Cli, ran: Ran) -> None:
     run_id = ran("doubt")
     told = cli("doctor")

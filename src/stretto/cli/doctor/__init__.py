@@ -33,8 +33,8 @@ _MARKS: Final = {State.WELL: ("✓", "ok", "green"), State.NOTE: ("·", "-", "di
 def doctor(store: StorePath = None, as_json: AsJson = False) -> int:
     """Examine the installation and the store.
 
-    Extras, integrity, what was lost or done twice, interrupted runs, writes in doubt, stale or failing fallbacks. Exits
-    with 1 when something is wrong; each finding says what to do.
+    Extras, integrity, what was lost or done twice, interrupted runs, writes in doubt, stale or failing fallbacks,
+    components that did not open. Exits with 1 when something is wrong; each finding says what to do.
     """
     findings = [*examine_installation(), *examine_store(store_path(store), given=store)]
     wrong = sum(finding.state is State.WRONG for finding in findings)

@@ -9,6 +9,7 @@ from stretto.cli.doctor.fallbacks import fallbacks
 from stretto.cli.doctor.findings import Finding, State
 from stretto.cli.doctor.losses import losses
 from stretto.cli.doctor.unfinished import unfinished
+from stretto.cli.doctor.unopened import unopened
 from stretto.cli.waiting import Typed
 from stretto.cli.words import bytes_text, count_text
 from stretto.store.connect import connect_reader, is_there
@@ -119,6 +120,7 @@ def _content(store: Store, typed: Typed) -> Iterator[Finding]:
     yield from losses(store)
     yield from unfinished(store, typed)
     yield from fallbacks(store)
+    yield from unopened(store)
 
 
 def _counted(name: str, count: int, what: str, remedy: str) -> Finding:
