@@ -41,7 +41,8 @@ from stretto.spec.resources_keys import PROBE, RESOURCES, SERVER
 from stretto.spec.shorthand import BASES
 from stretto.spec.sla_keys import ON_BREACH, SLA
 from stretto.spec.step_keys import REPEAT, STEP
-from stretto.spec.tunable_keys import OF_COMPONENT, OF_DOMAIN, OF_STEP, OF_WORKFLOW
+from stretto.spec.tunable_keys import OF_COMPONENT, OF_STEP
+from stretto.spec.tunable_top_keys import OF_DOMAIN, OF_MODEL, OF_PROBE, OF_PROBES, OF_WORKFLOW
 from stretto.spec.workflow_keys import BUDGET, WORKFLOW
 from stretto.store.reading import Filters
 from stretto.types.errors import RETRYABLE_CODES, Code, StrettoError
@@ -161,8 +162,8 @@ def test_every_figure_that_can_be_changed_while_it_runs_is_told() -> None:
     documented = rows(read_page(ROOT / "docs" / "how-to" / "change-while-running.md"), "What can be changed")
     told = {where: set(re.findall(r"`([a-z_]+)`", cells[0])) for where, cells in documented.items()}
     found: dict[str, set[str]] = {}
-    named = [group.of("NAME") for group in OF_DOMAIN]
-    for scope, groups in (("steps.NAME", OF_STEP), ("components.NAME", OF_COMPONENT), ("", (*OF_WORKFLOW, *named))):
+    top = (*OF_WORKFLOW, *OF_PROBES, *OF_PROBE, *(group.of("NAME") for group in (OF_MODEL, *OF_DOMAIN)))
+    for scope, groups in (("steps.NAME", OF_STEP), ("components.NAME", OF_COMPONENT), ("", top)):
         for group in groups:
             where = ".".join(filter(None, (scope, group.name)))
             found.setdefault(where, set()).update(key.name for key in group.defaults)

@@ -36,7 +36,8 @@ class Tuned:
         """The plan, and itself with what a run goes by from its beginning to its end."""
 
     def of(self, plan: Plan) -> Plan:
-        """A plan as a run that begins now goes by it: its budget, and what its own input and output are held to."""
+        """A plan as a run that begins now goes by it: its budget, and what its own input and output are held to; and
+        the figures of what goes on beside runs, of probes and of exercises."""
         plans = self._plans
         return plans[1] if plans is not None and plans[0] is plan else plan
 
@@ -108,6 +109,7 @@ def _begun(plan: Plan, other: Plan) -> Plan:
         crossings_out=other.crossings_out,
         nested={name: _inner_call(op, other.nested[name]) for name, op in plan.nested.items()},
         business=_business(plan.business, other.business),
+        resources=other.resources,
     )
 
 

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
 
 from stretto.probes.source import Source
+from stretto.spec.resources_model import ResourcesSpec
 from stretto.types.json import Json, JsonObject
 from stretto.types.resources import AGE, MODELS, SERVERS, STALE
 
@@ -49,6 +51,9 @@ class LiveResources:
         self._assume = dict(assume or {})
         self._stale_after_s = stale_after.total_seconds()
         self._now: Callable[[], float] = _never
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: set[asyncio.Future[None]] = set()
+        """For the next reading, one for each probe."""
         self._keepers: list[asyncio.Task[None]] = []
         self._standing = _standing_of(self.sources, self._assume)
 
@@ -71,7 +76,9 @@ class LiveResources:
 
     async def open(self) -> None:
         """Read every probe once, and go on in the background."""
-        self._now = asyncio.get_running_loop().time
+        self._loop = asyncio.get_running_loop()
+        self._now = self._loop.time
+        self._waiting = set()
         await asyncio.gather(*(source.ask(self._now) for source in self.sources))
         self._standing = _standing_of(self.sources, self._assume)
         self._keepers = [
@@ -89,6 +96,22 @@ class LiveResources:
         await asyncio.gather(*(source.close() for source in self.sources))
         self._standing = _standing_of(self.sources, self._assume)
 
+    def retune(self, spec: ResourcesSpec) -> None:
+        """Go by other figures: how often each probe reads and how long that may take from its next reading on, which
+        comes as soon as it is due by them; what is stale at once. From any thread."""
+        self._stale_after_s = spec.stale_after.total_seconds()
+        probes = dict(spec.probes())
+        for source in self.sources:
+            source.retune(probes[source.name])
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it ended, and nobody reads in it
+                self._loop.call_soon_threadsafe(self._look_again)
+
+    def _look_again(self) -> None:
+        """Let those that wait for their next reading see when it is due now."""
+        for waiting in self._waiting:
+            _wake(waiting)
+
     async def catch_up(self) -> None:
         """Read what is overdue, as after a time in which the event loop stood still."""
         await asyncio.gather(*(source.ask(self._now, older_than_s=source.every_s) for source in self.sources))
@@ -96,9 +119,27 @@ class LiveResources:
 
     async def _keep(self, source: Source) -> None:
         while True:
-            await asyncio.sleep(source.every_s)
+            await self._until_due(source, self._now())
             await source.ask(self._now)
             self._standing = _standing_of(self.sources, self._assume)
+
+    async def _until_due(self, source: Source, since: float) -> None:
+        """Wait for a probe's next reading, whose time may come nearer or move away meanwhile."""
+        while (left_s := since + source.every_s - self._now()) > 0:
+            loop = asyncio.get_running_loop()
+            waiting = loop.create_future()
+            self._waiting.add(waiting)
+            timer = loop.call_later(left_s, _wake, waiting)
+            try:
+                await waiting
+            finally:
+                timer.cancel()
+                self._waiting.discard(waiting)
+
+
+def _wake(waiting: "asyncio.Future[None]") -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 def _standing_of(sources: Sequence[Source], assume: Mapping[str, Json]) -> _Standing:

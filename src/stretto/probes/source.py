@@ -24,6 +24,7 @@ class Source:
         self.probe = probe
         self.every_s = spec.every.total_seconds()
         self._timeout = spec.timeout
+        """Of one reading."""
         self.measures = dict(probe.measures)
         self.values: JsonObject = dict.fromkeys(self.measures)
         """The last of each that made sense."""
@@ -35,6 +36,10 @@ class Source:
         self._since = 0.0
         self._hanging: asyncio.Future[Any] | None = None
         self._turn = asyncio.Lock()
+
+    def retune(self, spec: ProbeSpec) -> None:
+        """Take another pace, and another time for each reading from the next on; from any thread."""
+        self.every_s, self._timeout = spec.every.total_seconds(), spec.timeout
 
     async def ask(self, now: Callable[[], float], *, older_than_s: float = 0.0) -> None:
         """Read the probe, unless what it told is no older than that. It may hang, raise or tell nonsense."""

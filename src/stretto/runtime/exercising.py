@@ -130,6 +130,11 @@ class Exercising:
         """The task that is about to begin one: of the runs that end meanwhile none begins another."""
         self._tasks: set[asyncio.Task[None]] = set()
 
+    def retune(self, plan: Plan) -> None:
+        """Go by the rule of the plan as it is under settings, from the next run on; from any thread."""
+        if plan.business is not None and plan.business.exercise is not None:
+            self._business, self._rule = plan.business, plan.business.exercise
+
     def after(self, run: Run) -> None:
         """A run has answered: let it ask the fallback too, in the background, if that is due."""
         at_ns = run.started_at_ns

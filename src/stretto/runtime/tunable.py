@@ -10,7 +10,7 @@ from stretto.spec.model import WorkflowSpec
 from stretto.spec.nodes import Entry
 from stretto.spec.tunable import Found, Place
 from stretto.spec.tunable_files import retuned
-from stretto.spec.tunable_keys import NOT_INSIDE
+from stretto.spec.tunable_top_keys import NOT_INSIDE
 from stretto.spec.tunable_values import plain_value, setting_node
 from stretto.types.errors import UsageError
 from stretto.types.json import ValuePath
@@ -18,6 +18,7 @@ from stretto.types.setting import SettingValue
 
 STEPS: Final = "steps."
 COMPONENTS: Final = "components."
+PROBES: Final = "resources."
 
 
 class Tunable(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,15 +100,19 @@ def tunables_of(file: Path, found: Found, inner: Mapping[str, dict[str, Tunable]
         merged[f"{COMPONENTS}{name}"] = [(file, place) for place in places]
     for step, below in inner.items():
         for key, tunable in below.items():
-            if not key.startswith(NOT_INSIDE):
-                known = merged.setdefault(_outside(step, key), [])
+            if key.startswith(NOT_INSIDE):
+                continue
+            known = merged.setdefault(_outside(step, key), [])
+            if key.startswith(PROBES) and tunable.declared:  # there is one of each kind: the outermost that is declared
+                known[:] = known if any(place.is_declared for _, place in known) else tunable.places
+            else:
                 known += [each for each in tunable.places if each not in known]
     return {key: Tunable(key=key, places=tuple(places)) for key, places in merged.items()}
 
 
 def _outside(step: str, key: str) -> str:
     """The name of what a step's workflow calls so: ``steps.refund/pay.timeout``, ``steps.refund.budget.cost``."""
-    if key.startswith(COMPONENTS):
+    if key.startswith((COMPONENTS, PROBES)):
         return key
     return f"{STEPS}{step}/{key.removeprefix(STEPS)}" if key.startswith(STEPS) else f"{STEPS}{step}.{key}"
 

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final, Protocol, TypeAlias
@@ -79,7 +79,9 @@ class Tuning:
         store: Store,
         protections: Protections,
         standbys: Standbys,
+        heed: Callable[[Plan], None],
     ) -> None:
+        """`heed` is told the plan under the settings of now, for what goes on beside its runs."""
         self.tuned = Tuned()
         self._plan = plan
         self._catalog = catalog
@@ -87,6 +89,7 @@ class Tuning:
         self._store = store
         self._protections = protections
         self._standbys = standbys
+        self._heed = heed
         self._settings: dict[str, Setting] = {}
         self._passed_over: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -187,6 +190,7 @@ class Tuning:
         self._protections.retune(plan.protections, plan.streaks)
         if plan.business is not None:
             self._standbys.retune(self._plan, plan.business.streak)
+        self._heed(self.tuned.of(self._plan))
 
     def _compiled(self, settings: Sequence[Setting]) -> Plan:
         changes = {each.key: each.value for each in settings if each.value is not None}
@@ -241,7 +245,7 @@ class Tuning:
             hint = (
                 f"did you mean '{near}'?"
                 if near
-                else "they begin with steps.NAME, components.NAME, budget, fallback or semantics.NAME;"
+                else "they begin with steps.NAME, components.NAME, budget, fallback, resources or semantics.NAME;"
             )
             raise UsageError(
                 f"workflow '{self._plan.name}' has no setting '{key}'; {hint} `stretto config list FILE` shows all"

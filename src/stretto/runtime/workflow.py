@@ -20,6 +20,7 @@ from stretto.engine.standby import Fallbacks
 from stretto.engine.substitutes import encoded_answer
 from stretto.plan.dispensable import dispensable
 from stretto.plan.model import Plan
+from stretto.probes.live import LiveResources
 from stretto.record.model import EffectRecord, Run
 from stretto.runtime.alone import Alone
 from stretto.runtime.answering import answering_of
@@ -61,7 +62,6 @@ class Workflow:
         self.store = store
         self.plan = source.compile(catalog)
         self._kin = kin or Kin()
-        self._tuning = Tuning(self.plan, catalog, source, store, self._kin.protections, self._kin.standbys)
         self._live = live_of(self.plan, self._kin.protections)
         held: dict[str, object] = dict(self.plan.components)
         if self._live is not None:
@@ -72,6 +72,9 @@ class Workflow:
         self._own_loop = self._kin.join(self._opening)
         self._engine: Engine | None = None
         self._exercising = None if catalog.is_per_run else _exercising(self.plan, store)
+        protections, standbys = self._kin.protections, self._kin.standbys
+        heed = partial(_heed, self._live, self._exercising)
+        self._tuning = Tuning(self.plan, catalog, source, store, protections, standbys, heed)
 
     @property
     def name(self) -> str:
@@ -355,6 +358,7 @@ class Workflow:
         if live is None:
             yield dict
             return
+        await asyncio.to_thread(self._tuning.refresh)
         share = await self._kin.shared.open("resources", live)
         try:
             yield lambda: live.read({})
@@ -436,6 +440,14 @@ class Workflow:
     def _known(self) -> ComponentCatalog:
         """Every component that it declares, and those that its sub-workflows call and bring themselves."""
         return ComponentCatalog({**{each.card.name: each for each in self._catalog}, **self.plan.components})
+
+
+def _heed(live: LiveResources | None, exercising: Exercising | None, plan: Plan) -> None:
+    """Let what goes on beside a workflow's runs go by the figures of a plan; from any thread."""
+    if live is not None and plan.resources is not None:
+        live.retune(plan.resources)
+    if exercising is not None:
+        exercising.retune(plan)
 
 
 def _exercising(plan: Plan, store: Store) -> Exercising | None:

@@ -144,7 +144,7 @@ def _hold_to_each_other(spec: ResourcesSpec, fields: Fields) -> None:
     slow = [(name, probe) for name, probe in spec.probes() if probe.every > spec.stale_after]
     if slow:
         name, probe = slow[0]
-        at = STALE_AFTER if STALE_AFTER in fields else MODELS if name.startswith("models.") else _PROBES[name]
+        at = STALE_AFTER if STALE_AFTER in fields else MODELS if name.startswith("models.") else PROBES[name]
         fields.problem(
             at,
             SpecCode.CONFLICT,
@@ -158,12 +158,12 @@ def _hold_to_each_other(spec: ResourcesSpec, fields: Fields) -> None:
             STALE_AFTER,
             SpecCode.NO_EFFECT,
             "`stale_after` has no effect where no probe is declared",
-            expected=f"one of {', '.join((*_PROBES, MODELS.name))} beside it",
+            expected=f"one of {', '.join((*PROBES, MODELS.name))} beside it",
             suggestion=HOST.example,
         )
 
 
-_PROBES: Final[dict[str, Key[ProbeSpec]]] = {key.name: key for key in (HOST, GPU, COMPONENTS, THREADS)}
+PROBES: Final[dict[str, Key[ProbeSpec]]] = {key.name: key for key in (HOST, GPU, COMPONENTS, THREADS)}
 
 RESOURCES: Final = Record(
     "resources",

@@ -3,10 +3,14 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from stretto.spec.source import Located, Span
+
+DEFAULT_STALE_AFTER: Final = timedelta(seconds=5)
+"""Five readings in a row that did not come."""
 
 
 class ServerKind(StrEnum):
@@ -47,8 +51,7 @@ class ResourcesSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Names that whoever runs the workflow gives."""
     assume: tuple[tuple[Located[str], float], ...] = ()
     """What a name reads while no probe has told it; null where nothing is said."""
-    stale_after: timedelta = timedelta(seconds=5)
-    """Default 5 s: five readings in a row that did not come."""
+    stale_after: timedelta = DEFAULT_STALE_AFTER
 
     def probes(self) -> Iterator[tuple[str, ProbeSpec]]:
         """Each probe under its name: ``host``, ``models.planner``."""

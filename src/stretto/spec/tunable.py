@@ -20,16 +20,9 @@ from stretto.spec.read import read_mapping
 from stretto.spec.records import Key
 from stretto.spec.report import Report
 from stretto.spec.resilience_keys import TIMEOUT
-from stretto.spec.tunable_keys import (
-    OF_ANY_STEP,
-    OF_CALL,
-    OF_COMPONENT,
-    OF_DOMAIN,
-    OF_LOOP,
-    OF_MAP,
-    OF_WORKFLOW,
-    Group,
-)
+from stretto.spec.tunable_group import Group
+from stretto.spec.tunable_keys import OF_ANY_STEP, OF_CALL, OF_COMPONENT, OF_LOOP, OF_MAP
+from stretto.spec.tunable_top_keys import OF_DOMAIN, OF_MODEL, OF_PROBE, OF_PROBES, OF_WORKFLOW
 from stretto.spec.tunable_values import value_of
 from stretto.spec.workflow_keys import CONTRACT_KEY, STEPS_KEY, WORKFLOW
 from stretto.types.json import ValuePath
@@ -106,7 +99,8 @@ def find_tunable(spec: WorkflowSpec) -> Found:
     """Everything in a file, and in its contract, that a setting can name."""
     found = Found(steps={}, components={}, workflow={}, inner={})
     tree = _Tree(top=read_mapping(spec.source, WORKFLOW.name, Report()), source=spec.source.name)
-    for group in OF_WORKFLOW:
+    models = () if spec.resources is None else [OF_MODEL.of(name) for name, _ in spec.resources.models]
+    for group in (*OF_WORKFLOW, *OF_PROBES, *OF_PROBE, *models):
         for key in group.defaults:
             found.workflow[group.key_of(key)] = tree.place((), group, key)
     if spec.contract is not None:

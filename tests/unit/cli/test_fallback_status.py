@@ -1,6 +1,7 @@
 """`stretto fallback`: whether what answers in a workflow's place is well, told before it is needed."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,20 @@ def run(cli: Cli, n: int, code: int = 0) -> None:
     assert cli("run", "bank.yaml", "--input", f'{{"n": {n}}}').code == code
 
 
+def age_exercise(*, seconds: int) -> None:
+    """Let the only exercise have begun so long before its run."""
+    with stretto.Store(".stretto/runs.db") as store:
+        ((_, annotation),) = store.annotated(ANNOTATION)
+    kept = annotation.value
+    assert isinstance(kept, dict)
+    with closing(sqlite3.connect(".stretto/runs.db")) as database, database:
+        database.execute("DELETE FROM annotations")
+    with stretto.Store(".stretto/runs.db") as store:
+        old = next(iter(store.runs()))
+        began = old.started_at_ns - seconds * NS
+        store.annotate(Annotation(run_id=old.id, name=ANNOTATION, value={**kept, "began_at_ns": began}, at_ns=began))
+
+
 def test_a_run_that_its_fallback_answered_prints_the_answer_and_succeeds(bank: Cli) -> None:
     told = bank("run", "bank.yaml", "--input", '{"n": -1}')
     assert told.code == 0
@@ -88,6 +103,16 @@ def test_one_that_was_exercised_by_its_traffic_is_well(bank: Cli) -> None:
     assert "all as expected" in bank("doctor").out
 
 
+def test_the_next_is_due_after_the_period_that_was_set_while_it_ran(bank: Cli) -> None:
+    run(bank, 1)
+    assert bank("config", "set", "bank.yaml", "fallback.exercise.every", "1m").code == 0
+    age_exercise(seconds=90)
+    told = bank("fallback", "status", "bank.yaml")
+    assert (told.code, "its next exercise is overdue" in told.out) == (1, True)
+    bank("config", "unset", "bank.yaml", "fallback.exercise.every")
+    assert bank("fallback", "status", "bank.yaml").code == 0
+
+
 def test_one_that_went_wrong_is_an_alert_in_both_places(bank: Cli) -> None:
     run(bank, 13)
     told = bank("fallback", "status", "bank.yaml")
@@ -102,16 +127,7 @@ def test_one_that_went_wrong_is_an_alert_in_both_places(bank: Cli) -> None:
 
 def test_a_stale_one_is_an_alert_in_both_places(bank: Cli) -> None:
     run(bank, 1)
-    with stretto.Store(".stretto/runs.db") as store:
-        ((_, annotation),) = store.annotated(ANNOTATION)
-    kept = annotation.value
-    assert isinstance(kept, dict)
-    with sqlite3.connect(".stretto/runs.db") as database:
-        database.execute("DELETE FROM annotations")
-    with stretto.Store(".stretto/runs.db") as store:
-        old = next(iter(store.runs()))
-        began = old.started_at_ns - 40 * 86_400 * NS
-        store.annotate(Annotation(run_id=old.id, name=ANNOTATION, value={**kept, "began_at_ns": began}, at_ns=began))
+    age_exercise(seconds=40 * 86_400)
     assert "its next exercise is overdue" in bank("fallback", "status", "bank.yaml").out
     assert "and not since, though it is to be every 30 days" in bank("doctor").out
 

@@ -3,15 +3,21 @@
 import asyncio
 import logging
 import math
+import threading
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from stretto.probes.live import LiveResources
 from stretto.probes.probe import ProbeError
+from stretto.spec.resources_model import ProbeSpec, ResourcesSpec
+from stretto.spec.source import Source as File, Span
 from stretto.testing import run_virtual
 from tests.unit.probes.probes import SECOND, Scripted, deaf, for_ever, live, source
+
+SPAN = Span(File("workflow.yaml", "resources"), 0, 9)
 
 
 async def elapsed(resources: LiveResources, seconds: float) -> dict[str, Any]:
@@ -247,3 +253,77 @@ def test_it_may_be_opened_again_in_another_event_loop() -> None:
 
     assert run_virtual(once()) == 2
     assert run_virtual(once()) == 4
+
+
+def counting() -> Scripted:
+    load = iter(range(1000))
+    return Scripted("cpu_load_percent", say=lambda: {"cpu_load_percent": next(load)})
+
+
+def figures(*, stale_after: timedelta = 5 * SECOND, **host: timedelta) -> ResourcesSpec:
+    return ResourcesSpec(span=SPAN, host=ProbeSpec(**host), stale_after=stale_after)
+
+
+class TestRetuned:
+    def test_a_shorter_pace_does_not_wait_for_the_end_of_a_longer_one(self) -> None:
+        async def main() -> list[int]:
+            resources = live(source(probe := counting(), every=100 * SECOND))
+            await resources.open()
+            asked = []
+            for every_s in (2, 50, 1):
+                await asyncio.sleep(10)
+                resources.retune(figures(every=every_s * SECOND))
+                await asyncio.sleep(10.5)
+                asked.append(probe.asked)
+            await resources.close()
+            return asked
+
+        assert run_virtual(main()) == [1 + 6, 7 + 5, 12 + 11]
+
+    def test_it_is_told_from_another_thread(self) -> None:
+        async def main() -> int:
+            resources = live(source(probe := counting(), every=3600 * SECOND))
+            await resources.open()
+            told = threading.Thread(target=resources.retune, args=[figures(every=SECOND)])
+            told.start()
+            told.join()
+            await asyncio.sleep(2.5)
+            await resources.close()
+            return probe.asked
+
+        assert run_virtual(main()) == 3
+
+    def test_what_is_stale_is_told_by_the_age_that_is_set_now(self) -> None:
+        async def main() -> tuple[object, object]:
+            resources = live(source(counting(), every=100 * SECOND))
+            await resources.open()
+            before = await elapsed(resources, 3)
+            resources.retune(figures(every=100 * SECOND, stale_after=2 * SECOND))
+            after = resources.read({})
+            await resources.close()
+            return before["stale"], after["stale"]
+
+        assert run_virtual(main()) == ([], ["cpu_load_percent"])
+
+    def test_a_reading_may_take_longer(self) -> None:
+        async def late() -> dict[str, int]:
+            await asyncio.sleep(0.8)
+            return {"cpu_load_percent": 7}
+
+        async def main() -> tuple[object, object]:
+            resources = live(source(Scripted("cpu_load_percent", say=late), timeout=SECOND / 2))
+            await resources.open()
+            before = resources.read({})["cpu_load_percent"]
+            resources.retune(figures(timeout=SECOND * 0.9))
+            after = (await elapsed(resources, 4))["cpu_load_percent"]
+            await resources.close()
+            return before, after
+
+        assert run_virtual(main()) == (None, 7)
+
+    def test_after_its_event_loop_has_ended_it_is_no_trouble(self) -> None:
+        resources = live(source(counting()))
+        run_virtual(resources.open())
+        resources.retune(figures(every=2 * SECOND))
+        run_virtual(resources.open())
+        assert resources.sources[0].every_s == 2

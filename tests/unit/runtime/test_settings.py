@@ -18,7 +18,8 @@ from stretto import Workflow
 from stretto.engine.breaker import BreakerState
 from stretto.runtime.following import Following
 from stretto.runtime.tuning import Origin
-from stretto.spec.tunable_keys import OF_COMPONENT, OF_MAP, OF_STEP, OF_WORKFLOW
+from stretto.spec.tunable_keys import OF_COMPONENT, OF_MAP, OF_STEP
+from stretto.spec.tunable_top_keys import OF_WORKFLOW
 from stretto.store.sqlite import Store
 from stretto.testing import run_virtual
 from stretto.types.budget import BudgetSpec
@@ -337,6 +338,8 @@ class TestListing:
         adaptive = DESK.replace("limit: 2, ", "").replace("deadline: 60s", "deadline: 60s, reserve: 1s")
         adaptive = adaptive.replace("hedge:", "fallback: {output: {}}\n      hedge:")
         adaptive += "  - {name: each, for_each: input.items, component: more}\n" + FALLBACK
+        if group.name == "fallback.exercise":
+            adaptive = adaptive.replace("after: 2}", "after: 2, exercise: {}}")
         for key, default in group.defaults.items():
             if default is None:
                 continue
@@ -359,7 +362,7 @@ class TestRefused:
                 "nonsense",
                 "1s",
                 UsageError,
-                "they begin with steps.NAME, components.NAME, budget, fallback or semantics",
+                "they begin with steps.NAME, components.NAME, budget, fallback, resources",
             ),
             (3, "1s", UsageError, "the key of a setting is 3"),
             ("steps.ask.timeout", [1], UsageError, "the value of 'steps.ask.timeout' is [1]"),

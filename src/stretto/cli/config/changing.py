@@ -58,4 +58,7 @@ def _told(setting: Setting, found: Effective | None) -> str:
 
 
 def _since(key: str) -> str:
-    return "run" if key.startswith("budget.") else "call"
+    """With what the next one of it holds."""
+    if key.startswith("resources."):
+        return "reading"
+    return "run" if key.startswith(("budget.", "fallback.")) else "call"

@@ -3,9 +3,11 @@
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import typer
 from rich.text import Text
 
@@ -17,17 +19,21 @@ from stretto.cli.opened import opened
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
 from stretto.cli.plan_lines import fallback_of
 from stretto.cli.rows import labelled
-from stretto.cli.terminal import print_json, results, show
+from stretto.cli.terminal import print_json, results, show, stdout_for_results_only
 from stretto.cli.words import count_text, time_text
 from stretto.engine.exercise import Exercised
 from stretto.plan.model import BusinessFallback, Plan
 from stretto.runtime.exercising import NS, Exercise, last_exercises
-from stretto.runtime.load import store_path
+from stretto.runtime.load import load, store_path
+from stretto.spec.durations import duration_or_none, seconds
 from stretto.store.connect import is_there
 from stretto.store.sqlite import Store
 from stretto.types.enums import RunStatus
 
 app = typer.Typer(add_completion=False)
+
+_EVERY: Final = "fallback.exercise.every"
+"""The setting of how often it is exercised."""
 
 _TOLD: Final = 3
 """Ways to go wrong that are told in full."""
@@ -40,7 +46,7 @@ def status(file: WorkflowFile = DEFAULT_WORKFLOW, store: StorePath = None, as_js
     Exits with 1 when the last exercise went wrong, or when the next is overdue.
     """
     plan = compiled(file)
-    business = declared(plan, file)
+    business = _as_set(declared(plan, file), file, store)
     exercise, answered = _kept(plan, business, store)
     wrong = _wrong(business, exercise, time.time_ns())
     if as_json:
@@ -48,6 +54,16 @@ def status(file: WorkflowFile = DEFAULT_WORKFLOW, store: StorePath = None, as_js
     else:
         show(_report(plan, business, exercise, answered, wrong))
     return Exit.FAILED if wrong else Exit.OK
+
+
+def _as_set(business: BusinessFallback, file: Path, store: Path | None) -> BusinessFallback:
+    """With the period of its exercises that holds now, where a store has another than the file."""
+    rule = business.exercise
+    if rule is None or not is_there(store_path(store)):
+        return business
+    with opened(store) as kept, stdout_for_results_only():
+        every_s = seconds(duration_or_none(str(load(file, store=kept).settings[_EVERY].value)))
+    return business if every_s is None else replace(business, exercise=msgspec.structs.replace(rule, every_s=every_s))
 
 
 def _kept(plan: Plan, business: BusinessFallback, store: Path | None) -> tuple[Exercise | None, Counter[str]]:
@@ -69,7 +85,9 @@ def _wrong(business: BusinessFallback, exercise: Exercise | None, now_ns: int) -
         return "" if business.exercise is None else "it was never exercised as it is now"
     if exercise.failures:
         return f"{len(exercise.failures)} of {count_text(len(exercise.results), 'run')} of its last exercise went wrong"
-    return "its next exercise is overdue" if exercise.is_stale(now_ns) else ""
+    rule = business.exercise
+    due = exercise if rule is None else msgspec.structs.replace(exercise, every_s=rule.every_s)
+    return "its next exercise is overdue" if due.is_stale(now_ns) else ""
 
 
 def _document(
