@@ -154,11 +154,12 @@ class OpenAiModel:
             completion = decode.decode(reply.body)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise error_inside(name, address, reply) or unreadable(name, address, reply, str(error)) from error
-        reason = completion.choices[0].finish_reason or ""
-        if reason in BROKEN_OFF:
-            raise broken_off(name, address, reason)
-        queue_ms = reply.queue_ms + server_queue_ms(reply, completion)
-        return response_of(self._settings, body, completion, queue_ms)
+        inside_ms = server_queue_ms(reply, completion)
+        with Wait(inside_ms):
+            reason = completion.choices[0].finish_reason or ""
+            if reason in BROKEN_OFF:
+                raise broken_off(name, address, reason)
+            return response_of(self._settings, body, completion, reply.queue_ms + inside_ms)
 
 
 def _headers(address: Address, run: RunInfo) -> dict[str, str]:

@@ -10,6 +10,7 @@ from stretto.components.openai.waiting import server_queue_ms
 from stretto.components.openai.wire import decode
 from stretto.components.web.reply import Reply
 from stretto.testing.request import request_for
+from stretto.types.errors import ComponentError
 from tests.unit.components.openai.standin import StandIn, completion, recorded
 
 LLAMA = recorded("llama_cpp/json")["body"]
@@ -49,6 +50,13 @@ def test_vllm_does_not_tell() -> None:
 )
 def test_nonsense_counts_for_nothing_and_the_answer_stands(told: dict[str, Any]) -> None:
     assert waited({**completion(), **told}, took_ms=50.0) == 0.0
+
+
+async def test_it_is_told_too_of_a_completion_that_the_server_broke_off(server: StandIn, model_of: Any) -> None:
+    server.reply({**completion(finish_reason="abort"), "usage": {"queue_time": 2.5}})
+    with pytest.raises(ComponentError, match="broke the completion off") as caught:
+        await model_of()(request_for(prompt="hi"))
+    assert caught.value.queue_ms == 2500.0
 
 
 async def test_it_is_the_response_s_queue_time(server: StandIn, model_of: Any) -> None:
