@@ -33,11 +33,12 @@ from stretto.spec.estimate_keys import ESTIMATE
 from stretto.spec.expectation_keys import EXPECTATION
 from stretto.spec.fault_keys import FAULT_RECORD, USES
 from stretto.spec.fields import LONG_FORM
-from stretto.spec.hedge_keys import HEDGE
+from stretto.spec.hedge_keys import HEDGE, AfterShape
 from stretto.spec.protection_keys import BREAKER, BULKHEAD, QUOTA
 from stretto.spec.records import Record
 from stretto.spec.resilience_keys import FALLBACK, RESILIENCE, RETRY
 from stretto.spec.resources_keys import PROBE, RESOURCES, SERVER
+from stretto.spec.shapes import Choice, Duration, Flag, Number, Whole
 from stretto.spec.shorthand import BASES
 from stretto.spec.sla_keys import ON_BREACH, SLA
 from stretto.spec.step_keys import REPEAT, STEP
@@ -168,6 +169,20 @@ def test_every_figure_that_can_be_changed_while_it_runs_is_told() -> None:
             where = ".".join(filter(None, (scope, group.name)))
             found.setdefault(where, set()).update(key.name for key in group.defaults)
     assert told == found
+
+
+def test_of_every_other_figure_of_a_file_it_is_told_why_it_cannot_be_changed() -> None:
+    """Those of components are told of together, and a chaos plan is no part of what is run."""
+    figures = (AfterShape, Choice, Duration, Flag, Number, Whole)
+    top = (*OF_WORKFLOW, *OF_PROBES, *OF_PROBE, OF_MODEL, *OF_DOMAIN)
+    tunable = {id(key) for group in (*OF_STEP, *OF_COMPONENT, *top) for key in group.defaults}
+    files = [record for page, _, record in TABLES if page in (WORKFLOW_FILE, CONTRACT_FILE) and record is not LONG_FORM]
+    keys = [key for record in files for key in record.keys.values() if isinstance(key.shape, figures)]
+    assert tunable <= {id(key) for record in files for key in record.keys.values()}
+    page = read_page(ROOT / "docs" / "how-to" / "change-while-running.md")
+    firsts = [line.split("|")[1] for line in section(page, "What cannot") if line.startswith("|")]
+    told = {name for what in firsts for name in re.findall(r"`([a-z0-9_]+)`", what)}
+    assert {key.name for key in keys if id(key) not in tunable} <= told
 
 
 def test_the_google_rpc_codes_say_what_the_engine_does() -> None:
