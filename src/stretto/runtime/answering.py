@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from stretto.plan.model import Plan
 from stretto.runtime.opening import Opening, Shared
+from stretto.runtime.shut import stop
 from stretto.types.errors import Code, ComponentError
 
 _log: Final = logging.getLogger(__name__)
@@ -50,8 +51,7 @@ class Answering:
         """Let go of the fallback, and try no more; everything is to be closed after that."""
         trying, self._trying, self._tried_in = self._trying, None, None
         if trying is not None and trying.get_loop() is asyncio.get_running_loop():
-            trying.cancel()
-            await asyncio.wait({trying})
+            await stop([trying])
         await self._fallback.close()
 
     async def _try(self) -> None:

@@ -2,15 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Final
 
+from stretto.engine.alarm import GRACE_S
 from stretto.types.errors import Code, ComponentError
 
 _log: Final = logging.getLogger(__name__)
 
 Open = Callable[[], Awaitable[None]]
+
+
+async def stop(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel tasks that open something; again after a grace, which leaves behind what ignores that."""
+    while running := [task for task in tasks if not task.done()]:
+        for task in running:
+            task.cancel()
+        await asyncio.wait(running, timeout=GRACE_S)
 
 
 class Shut:
@@ -33,13 +42,10 @@ class Shut:
         self._trying.clear()
 
     async def forget(self) -> None:
-        """Try no more to open any, as what is open is about to be closed."""
+        """Try no more to open any, as what is open is about to be closed. What ignores that is left behind."""
         trying = list(self._trying.values())
         self.drop()
-        for task in trying:
-            task.cancel()
-        if trying:
-            await asyncio.wait(trying)
+        await stop(trying)
 
     async def _try(self, name: str, opens: Open) -> None:
         """Open one, in a task that all share who wait for it: whoever gives up stops it for nobody."""

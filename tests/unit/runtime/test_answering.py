@@ -159,6 +159,27 @@ def test_while_it_hangs_every_run_answers_in_its_own_time_and_closing_ends_it(tm
     assert bank.planner.opened == 3  # two by the first run; the others wait for one another's
 
 
+def test_an_opening_that_ignores_being_cancelled_keeps_nobody_from_closing(tmp_path: Path) -> None:
+    async def stubborn() -> None:
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                continue
+
+    bank = Bank(tmp_path, refused)
+
+    async def main() -> float:
+        await bank.run()
+        bank.planner.opens = stubborn
+        await bank.run()
+        began = asyncio.get_running_loop().time()
+        await bank.workflow.aclose()
+        return asyncio.get_running_loop().time() - began
+
+    assert run_virtual(main()) <= 2.0
+
+
 def test_the_first_run_waits_for_what_takes_long_to_open(tmp_path: Path) -> None:
     async def slowly() -> None:
         await asyncio.sleep(30)

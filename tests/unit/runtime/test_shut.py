@@ -122,6 +122,29 @@ def test_while_it_hangs_each_call_gives_up_in_its_own_time_and_closing_ends_it(w
     assert api.opened == 3  # two by the first run; the others waited for one another's
 
 
+def test_an_opening_that_ignores_being_cancelled_keeps_nobody_from_closing(workflow_of: WorkflowOf) -> None:
+    async def stubborn() -> None:
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                continue
+
+    api = Api(refused)
+    workflow = shop(workflow_of, api)
+
+    async def main() -> float:
+        await workflow.run({"n": 7})
+        api.opens = stubborn
+        assert (await workflow.run({"n": 7})).status is RunStatus.DEGRADED
+        began = asyncio.get_running_loop().time()
+        await workflow.aclose()
+        return asyncio.get_running_loop().time() - began
+
+    assert run_virtual(main()) <= 2.0
+    assert api.closed == 0
+
+
 def test_a_call_that_waited_for_its_opening_is_made(workflow_of: WorkflowOf) -> None:
     async def slowly() -> None:
         await asyncio.sleep(1)
