@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
@@ -76,7 +76,7 @@ def play(page: Page, folder: Path, setting: Setting) -> Iterator[Outcome]:
                     here = (here / typed.what.removeprefix("cd ")).resolve()
                 else:
                     what = renamed(_command(typed.what), ids)
-                    outcome = _run(["bash", "-c", what], typed, here, environment)
+                    outcome = _as_shown(_run(["bash", "-c", what], typed, here, environment), setting)
                     ids |= outcome.ids
                     yield outcome
         elif block.language == "python":
@@ -89,6 +89,14 @@ def replaced(text: str, setting: Setting) -> str:
     for shown, real in setting.replaced.items():
         text = text.replace(shown, real)
     return text
+
+
+def _as_shown(outcome: Outcome, setting: Setting) -> Outcome:
+    """The same, its addresses those of the page."""
+    printed = outcome.printed
+    for shown, real in setting.replaced.items():
+        printed = printed.replace(real, shown)
+    return replace(outcome, printed=printed)
 
 
 def renamed(text: str, ids: Mapping[str, str]) -> str:

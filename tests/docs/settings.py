@@ -1,5 +1,7 @@
 """What the examples of some pages need around them."""
 
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -32,8 +34,25 @@ def setting_of(page: Page) -> Iterator[Setting]:
         if page.name == "docs/how-to/openai.md":
             base_url = stack.enter_context(_model_server())
             yield Setting(variables={"MODEL_KEY": "secret"}, replaced={"http://127.0.0.1:8000/v1": base_url})
+        elif page.name == "docs/how-to/http-services.md":
+            origin = stack.enter_context(_own_services(page))
+            yield Setting(variables={"SHOP_TOKEN": "let-me-in"}, replaced={"http://127.0.0.1:8090": origin})
         else:
             yield Setting()
+
+
+@contextmanager
+def _own_services(page: Page) -> Iterator[str]:
+    """The services that a page brings along, as it starts them; yields where they are."""
+    (program,) = [block.text for block in page.blocks if block.file == "services.py"]
+    process = subprocess.Popen([sys.executable, "-c", program, "0"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 @contextmanager

@@ -12,6 +12,11 @@ import stretto
 from stretto.acp.failure import AcpError
 from stretto.components.codes import ComponentCode
 from stretto.components.declare import KINDS
+from stretto.components.http.action_keys import ACTION
+from stretto.components.http.auth_keys import API_KEY, AUTH, BASIC, OAUTH2
+from stretto.components.http.request_keys import SOAP
+from stretto.components.http.response_keys import ERROR, PAGING, RESPONSE
+from stretto.components.http.xpath_keys import XPATH_RECORD
 from stretto.components.mcp import McpServer, McpSession
 from stretto.components.mcp.declaration import RESET, SESSION
 from stretto.components.memory import RecencyMemory
@@ -93,6 +98,11 @@ TABLES: list[tuple[Page, str, Record[Any]]] = [
     (CONTRACT_FILE, "rule", RULE),
     *((KINDS_PAGE, kind.value, record) for kind, record in KINDS.items()),
     *((KINDS_PAGE, key.name, cast("Record[Any]", key.shape)) for key in (SESSION, RESET, PRICES)),
+    *(
+        (KINDS_PAGE, key.name, cast("Record[Any]", key.shape))
+        for key in (SOAP, RESPONSE, PAGING, AUTH, BASIC, API_KEY, OAUTH2)
+    ),
+    *((KINDS_PAGE, record.name, cast("Record[Any]", record)) for record in (ACTION, ERROR, XPATH_RECORD)),
 ]
 """Each mapping with fixed keys, and where its keys are documented."""
 

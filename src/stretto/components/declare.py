@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from stretto.components.acp.declaration import ACP, make_acp
+from stretto.components.http.declaration import HTTP
 from stretto.components.mcp.declaration import MCP
 from stretto.components.memory_declaration import MEMORY
 from stretto.components.openai.declaration import OPENAI
@@ -23,6 +24,7 @@ from stretto.types.protocols import Component
 
 KINDS: Final[Mapping[ComponentKind, Record[Make]]] = {
     ComponentKind.ACP: ACP,
+    ComponentKind.HTTP: HTTP,
     ComponentKind.MCP: MCP,
     ComponentKind.MEMORY: MEMORY,
     ComponentKind.OPENAI: OPENAI,

@@ -8,7 +8,7 @@ import orjson
 
 from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
-from stretto.plan.expr import Expression, ExprProblems, compile_expression
+from stretto.plan.expr import Expression, compile_located
 from stretto.plan.guards import Guards
 from stretto.plan.model import NO_RESOURCES, Getter, Note, Resources
 from stretto.plan.names import Names
@@ -63,16 +63,8 @@ class Reader:
 
     def expression(self, text: Located[str], names: Names, *, expect: ValueType | None = None) -> Read | None:
         """Compile an expression; None after reporting what is wrong with it."""
-        try:
-            compiled = compile_expression(text.value, names, expect=expect)
-        except ExprProblems as found:
-            for problem in found.problems:
-                span = text.part(problem.offset, problem.width)
-                self.report.add(
-                    span.problem(
-                        problem.code, problem.message, expected=problem.expected, suggestion=problem.suggestion
-                    )
-                )
+        compiled = compile_located(text, names, self.report, expect=expect)
+        if compiled is None:
             return None
         self.texts.append(text.value)
         self._note_doubts(text, compiled)

@@ -48,6 +48,7 @@ class ComponentKind(StrEnum):
     ACP = "acp"
     MCP = "mcp"
     OPENAI = "openai"
+    HTTP = "http"
     MEMORY = "memory"
     POLICY = "policy"
     REWARD = "reward"

@@ -48,7 +48,7 @@ def parse_xml(content: bytes, *, charset: str = "") -> Element:
         )
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
-        raise XmlError(str(error)[:MAX_QUOTED_CHARS]) from error
+        raise XmlError((error.msg or "it is empty")[:MAX_QUOTED_CHARS]) from error
     except LookupError as error:
         raise XmlError(f"its encoding '{charset}' is not known") from error
     document = root.getroottree().docinfo

@@ -2,6 +2,7 @@
 
 from stretto.plan.expr.access import path_getter
 from stretto.plan.expr.compile import Expression, compile_expression
+from stretto.plan.expr.located import compile_located
 from stretto.plan.expr.problem import ExprCode, ExprProblem, ExprProblems
 from stretto.plan.expr.report import DynPart
 from stretto.plan.expr.scope import Leaf, PathScope, UnknownPath, descend
@@ -16,6 +17,7 @@ __all__ = [
     "PathScope",
     "UnknownPath",
     "compile_expression",
+    "compile_located",
     "descend",
     "path_getter",
 ]

@@ -1,0 +1,230 @@
+"""What a declaration of kind ``http`` may hold in a workflow file."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from stretto.components.http.action import Action
+from stretto.components.http.action_keys import ACTION, ACTION_KEYS, ActionSpec, action_spec
+from stretto.components.http.auth_keys import AUTH
+from stretto.components.http.compiling import compile_action
+from stretto.components.http.pairs import Pairs, is_header_name
+from stretto.components.http.request_keys import HEADERS, URL
+from stretto.components.http.requests import DEFAULT_IDEMPOTENCY_HEADER
+from stretto.components.http.response_keys import ERRORS
+from stretto.components.http.service import HttpService
+from stretto.components.http.settings import (
+    DEFAULT_MAX_CONNECTIONS,
+    ONLY,
+    HttpSettings,
+)
+from stretto.components.option_shapes import DESCRIPTION_KEY, VERSION_KEY, Make
+from stretto.spec.codes import SpecCode
+from stretto.spec.nested import Entries
+from stretto.spec.nodes import to_json
+from stretto.spec.records import Fields, Key, Record
+from stretto.spec.shapes import Flag, Rule, Text, Whole
+from stretto.spec.source import Located
+from stretto.types.enums import Effect
+from stretto.types.json import Json, JsonObject
+from stretto.types.protocols import Component
+
+DEFAULT_ACTION_FIELD: Final = "action"
+
+_NAME: Final = Text(
+    expected="the name of an action",
+    rules=(
+        Rule(
+            pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$",
+            message="is no name of an action",
+            expected="letters, digits, '_', '.' and '-'",
+        ),
+    ),
+)
+
+
+def _named(name: Located[str], spec: ActionSpec) -> tuple[str, ActionSpec]:
+    return name.value, spec
+
+
+ACTIONS: Final = Key(
+    "actions",
+    Entries(key=_NAME, value=ACTION, build=_named, what="actions and their requests"),
+    means="in place of `url`: several requests by the name of their action",
+    example='actions: { get: { url: "https://orders.example/orders/{order_id}" } }',
+    also=("operations", "endpoints"),
+)
+ACTION_FIELD: Final = Key(
+    "action_field",
+    Text(expected="the name of a field"),
+    means="input field that names the action; `action` when absent",
+    example="action_field: do",
+)
+IDEMPOTENT: Final = Key(
+    "idempotent",
+    Flag(),
+    means="a write sent twice with one effect key happens once; the key goes along in a header",
+    example="idempotent: true",
+)
+IDEMPOTENCY_HEADER: Final = Key(
+    "idempotency_header",
+    Text(expected="the name of a header"),
+    means=f"that header; {DEFAULT_IDEMPOTENCY_HEADER} when absent",
+    example="idempotency_header: X-Request-Id",
+)
+MAX_CONNECTIONS: Final = Key(
+    "max_connections",
+    Whole(minimum=1),
+    means=f"requests at once; {DEFAULT_MAX_CONNECTIONS} when absent. Waiting for one is the attempt's `queue_ms`",
+    example="max_connections: 8",
+    also=("concurrency", "max_parallel"),
+)
+MAX_RESPONSE_BYTES: Final = Key(
+    "max_response_bytes",
+    Whole(minimum=1),
+    means="largest answer, all pages together; 8 MiB when absent",
+    example="max_response_bytes: 1048576",
+)
+
+_OF_ALL: Final[tuple[Key[Any], ...]] = (
+    ACTIONS,
+    ACTION_FIELD,
+    AUTH,
+    IDEMPOTENT,
+    IDEMPOTENCY_HEADER,
+    MAX_CONNECTIONS,
+    MAX_RESPONSE_BYTES,
+    VERSION_KEY,
+    DESCRIPTION_KEY,
+)
+
+_SHARED: Final = (HEADERS, ERRORS)
+"""Keys of a request that may stand beside `actions`, for all of them."""
+
+
+def _build(fields: Fields) -> Make | None:
+    specs = _specs(fields)
+    options = _options(fields)
+    if specs is None or options is None:
+        return None
+    shared = ONLY not in specs
+    headers, errors = (fields.get(HEADERS), fields.get(ERRORS)) if shared else (None, None)
+    compiled: dict[str, tuple[Action, Pairs]] = {}
+    for name, spec in specs.items():
+        found = compile_action(spec, headers, errors or (), fields.report)
+        if found is not None:
+            compiled[name] = found
+    if len(compiled) < len(specs) or not _check_effects(fields, [action for action, _ in compiled.values()]):
+        return None
+    settings = HttpSettings(
+        actions={name: spec.written for name, spec in specs.items()},
+        compiled={name: action for name, (action, _) in compiled.items()},
+        shared_headers={name: pairs for name, (_, pairs) in compiled.items()},
+        headers=_written(fields, HEADERS) if shared else {},
+        errors=_listed(fields) if shared else [],
+        **options,
+    )
+    return partial(_make, settings)
+
+
+def _specs(fields: Fields) -> dict[str, ActionSpec] | None:
+    """What can be asked, by name; None after reporting that nothing can."""
+    if ACTIONS not in fields:
+        if ACTION_FIELD in fields:
+            fields.problem(ACTION_FIELD, SpecCode.NO_EFFECT, "there is one action only", expected="`actions`")
+        if URL not in fields:
+            if URL.name not in fields.meant:
+                message = "this service has neither `url` nor `actions`"
+                problem = fields.node.span.problem(
+                    SpecCode.MISSING_KEY, message, expected="one of them", suggestion=URL.example
+                )
+                fields.report.add(problem)
+            return None
+        spec = action_spec(fields)
+        return None if spec is None else {ONLY: spec}
+    for key in ACTION_KEYS:
+        if key in fields and key not in _SHARED:
+            message = f"`{key.name}` is said of one request, and here are several"
+            fields.problem(key, SpecCode.CONFLICT, message, expected="it in the action that it belongs to")
+    named = fields.get(ACTIONS)
+    if named is None:
+        return None
+    specs = dict(named)
+    return specs if _check_action_field(fields, specs) and len(specs) == _count(fields) else None
+
+
+def _count(fields: Fields) -> int:
+    node = fields.node.get(ACTIONS.name)
+    return len(getattr(node, "entries", ()))
+
+
+def _check_action_field(fields: Fields, specs: dict[str, ActionSpec]) -> bool:
+    name = _action_field(fields)
+    for action, spec in specs.items():
+        named = spec.input.get("properties") if spec.input is not None else None
+        if isinstance(named, dict) and name in named:
+            message = f"the action '{action}' has an input field '{name}', which names the action itself"
+            problem = spec.problem(
+                "input", SpecCode.CONFLICT, message, expected="another name", suggestion="action_field: do"
+            )
+            fields.report.add(problem)
+            return False
+    return True
+
+
+def _action_field(fields: Fields) -> str:
+    given = fields.get(ACTION_FIELD)
+    return DEFAULT_ACTION_FIELD if given is None else given.value
+
+
+def _options(fields: Fields) -> dict[str, Any] | None:
+    options: dict[str, Any] = {
+        key.name: fields.get(key) for key in (AUTH, IDEMPOTENT, MAX_CONNECTIONS, MAX_RESPONSE_BYTES) if key in fields
+    }
+    if ACTIONS in fields:
+        options["action_field"] = _action_field(fields)
+    for key in (VERSION_KEY, DESCRIPTION_KEY, IDEMPOTENCY_HEADER):
+        text = fields.get(key)
+        if text is not None:
+            options[key.name] = text.value
+    header = options.get(IDEMPOTENCY_HEADER.name)
+    if header is not None and not options.get(IDEMPOTENT.name):
+        message = "no key is sent, since the service is not `idempotent`"
+        fields.problem(IDEMPOTENCY_HEADER, SpecCode.NO_EFFECT, message, expected="idempotent: true, or remove it")
+    elif header is not None and not is_header_name(header):
+        message = f"'{header}' is no name of a header"
+        fields.problem(IDEMPOTENCY_HEADER, SpecCode.VALUE, message, expected="letters, digits and '-'")
+    return None if None in options.values() else options
+
+
+def _check_effects(fields: Fields, actions: list[Action]) -> bool:
+    if IDEMPOTENT in fields and fields.get(IDEMPOTENT) and all(action.effect is not Effect.WRITE for action in actions):
+        message = "nothing of it writes, so `idempotent` has no effect"
+        fields.problem(IDEMPOTENT, SpecCode.NO_EFFECT, message, expected="an action that writes, or remove it")
+        return False
+    return True
+
+
+def _written(fields: Fields, key: Key[Any]) -> JsonObject:
+    node = fields.node.get(key.name)
+    value: Json = None if node is None else to_json(node)
+    return value if isinstance(value, dict) else {}
+
+
+def _listed(fields: Fields) -> list[Json]:
+    node = fields.node.get(ERRORS.name)
+    value: Json = None if node is None else to_json(node)
+    return value if isinstance(value, list) else []
+
+
+def _make(settings: HttpSettings, name: str, _folder: Path) -> Component:
+    return HttpService(name, settings)
+
+
+HTTP: Final[Record[Make]] = Record(
+    "service",
+    means="An HTTP service, asked as declared.",
+    keys=(*ACTION_KEYS, *_OF_ALL),
+    build=_build,
+    may_be_empty=False,
+)

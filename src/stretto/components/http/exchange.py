@@ -1,0 +1,73 @@
+"""One request and its reply. Redirections are followed for what only reads, and never to another host."""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin, urlsplit
+
+import msgspec
+
+from stretto.components.waiting import Wait
+from stretto.components.web.failures import Peer
+from stretto.components.web.reply import Reply
+
+if TYPE_CHECKING:
+    from stretto.components.web.pool import Pool
+
+MAX_REDIRECTS: Final = 5
+"""RFC 9110, section 15.4, names no number; RFC 2068 named five, and more is a loop."""
+
+_REDIRECTIONS: Final = frozenset({301, 302, 303, 307, 308})
+_ODD: Final = re.compile(r"[^\x21-\x7e]")
+
+
+class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
+    """A request as it is sent."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None
+    follows: bool
+    """Whether a redirection is followed: a write is sent to one place, once."""
+
+
+async def exchange(pool: "Pool", peer: Peer, outgoing: Outgoing, waited: Wait) -> Reply:
+    """Send it, follow what may be followed, and give the last reply; `waited` is told how long each waited for its
+    connection. Raises ComponentError as `Pool.send` does."""
+    from yarl import URL
+
+    url = outgoing.url
+    for redirects_left in range(MAX_REDIRECTS, -1, -1):
+        address = URL(url, encoded=True)  # as it stands: what was encoded stays so, and no dot is resolved
+        reply = await pool.send(peer, outgoing.method, address, outgoing.headers, outgoing.body)
+        waited.ms += reply.queue_ms
+        target = _target(reply, url) if outgoing.follows else ""
+        if not target or not redirects_left:
+            break
+        url = target
+    return reply
+
+
+def is_plain(url: str) -> bool:
+    """Whether an address that a service gave can be sent as it stands: no spaces, and nothing that is not ASCII."""
+    return not _ODD.search(url)
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port, the port also where it is the scheme's own; empty for what is no address."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.hostname}:{port}" if parts.hostname and port else ""
+
+
+def _target(reply: Reply, url: str) -> str:
+    """Where a reply leads, on the same host; empty when nowhere that is followed."""
+    location = reply.headers.get("Location", "") if reply.status in _REDIRECTIONS else ""
+    if not location or not is_plain(location):
+        return ""
+    target = urljoin(url, location)
+    return target.partition("#")[0] if origin_of(target) == origin_of(url) else ""

@@ -1,0 +1,89 @@
+"""What an answer holds, as the expressions of a declaration see it."""
+
+from collections.abc import Mapping
+from email.message import Message
+from enum import StrEnum
+
+import msgspec
+import orjson
+
+from stretto.components.http.links import links_in
+from stretto.components.http.soap import fault_in
+from stretto.components.web.reply import Reply
+from stretto.components.xml.fields import XmlField, read_what_is_there
+from stretto.components.xml.parse import XmlError, parse_xml
+from stretto.types.json import Json, JsonObject
+
+
+class Format(StrEnum):
+    """How the body of an answer is read."""
+
+    JSON = "json"
+    XML = "xml"
+    TEXT = "text"
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer, read."""
+
+    value: JsonObject
+    """What `response` stands for: status, headers, links, body and fault."""
+    trouble: str = ""
+    """Why its body is not what was declared; empty when it is."""
+
+
+def read_answer(reply: Reply, form: Format, fields: Mapping[str, XmlField], content: bytes) -> Answer:
+    """Read a reply whose body is `content`. An empty body is null, whatever it should have been."""
+    fault: JsonObject | None = None
+    body: Json = None
+    trouble = ""
+    charset = _charset(reply)
+    if content.strip():
+        if form is Format.JSON:
+            body, trouble = _json(content, charset)
+        elif form is Format.XML:
+            body, fault, trouble = _xml(content, charset, fields)
+        else:
+            body, trouble = _text(content, charset)
+    elif fields:
+        body, trouble = dict.fromkeys(fields), "it is empty"
+    headers: JsonObject = {}
+    for name, text in reply.headers.items():
+        key = name.casefold()
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    links: JsonObject = {**links_in(reply.headers.get("Link", ""))}
+    value: JsonObject = {"status": reply.status, "headers": headers, "links": links, "body": body, "fault": fault}
+    return Answer(value=value, trouble=trouble)
+
+
+def _json(content: bytes, charset: str) -> tuple[Json, str]:
+    """JSON is UTF-8 (RFC 8259, section 8.1); some services still say otherwise, and mean it."""
+    try:
+        if charset not in ("", "utf-8", "utf8", "us-ascii"):
+            content = content.decode(charset).encode()
+        return orjson.loads(content), ""
+    except (orjson.JSONDecodeError, UnicodeDecodeError, LookupError) as error:
+        return content.decode(errors="replace"), f"it is no JSON: {error}"
+
+
+def _xml(content: bytes, charset: str, fields: Mapping[str, XmlField]) -> tuple[Json, JsonObject | None, str]:
+    try:
+        root = parse_xml(content, charset=charset)
+    except XmlError as error:
+        return dict.fromkeys(fields), None, f"it is no XML that can be read: {error}"
+    values, trouble = read_what_is_there(fields, root)
+    return values, fault_in(root), trouble
+
+
+def _text(content: bytes, charset: str) -> tuple[Json, str]:
+    try:
+        return content.decode(charset or "utf-8"), ""
+    except (UnicodeDecodeError, LookupError) as error:
+        return content.decode(errors="replace"), f"it is no text: {error}"
+
+
+def _charset(reply: Reply) -> str:
+    """What ``Content-Type`` says of the encoding; empty when nothing."""
+    header = Message()
+    header["Content-Type"] = reply.headers.get("Content-Type", "")
+    return str(header.get_content_charset(""))
