@@ -127,13 +127,13 @@ class Tuning:
                 after = known[-1].revision if known else 0
                 if after != self.tuned.revision:
                     self._apply(known)  # which tells those that do not fit this file: they are not held against it
-                self._hold(key, value, known)
+                tunable = self._found(key, value, known)
                 others = {each.key: each.value for each in known if each.key != key and self._holds(each)}
                 try:
                     self._source.compile(self._catalog, others if value is None else {**others, key: value})
                 except SpecError as error:
                     raise _of_setting(error, key, value) from None
-                plain = None if value is None else self._source.tunable()[key].plain(value)
+                plain = None if tunable is None else tunable.plain(value)
                 kept = self._store.set_settings(self._plan.name, {key: plain}, by=by, reason=reason, after=after)
                 if kept is not None:  # else somebody was faster, and this one is judged again beside theirs
                     self._apply(self._store.settings(self._plan.name))
@@ -233,12 +233,12 @@ class Tuning:
     def _holds(self, setting: Setting) -> bool:
         return setting.value is not None and setting.key not in self._passed_over
 
-    def _hold(self, key: str, value: SettingValue, known: Sequence[Setting]) -> None:
-        """Refuse a key that nothing stands behind."""
+    def _found(self, key: str, value: SettingValue, known: Sequence[Setting]) -> Tunable | None:
+        """What a key names, None where it is taken back. Raises UsageError for one that nothing stands behind."""
         if value is None:
             if not any(each.key == key and each.value is not None for each in known):
                 raise UsageError(f"'{key}' of workflow '{self._plan.name}' was not changed, so nothing is taken back")
-            return
+            return None
         tunable = self._source.tunable()
         if key not in tunable:
             near = nearest(key, tunable)
@@ -251,6 +251,7 @@ class Tuning:
                 f"workflow '{self._plan.name}' has no setting '{key}'; {hint} `stretto config list FILE` shows all"
             )
         tunable[key].hold()
+        return tunable[key]
 
 
 def _as_written(key: str, value: object) -> SettingValue:

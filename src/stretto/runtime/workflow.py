@@ -304,6 +304,7 @@ class Workflow:
                 "file gives it one"
             )
         await self._ready_to_answer()
+        business = self._tuning.tuned.of(self.plan).business or business
         return await exercise_each(self.plan, business, list(runs), self.store, time.time_ns())
 
     # settings

@@ -22,9 +22,9 @@ from stretto.spec.report import Report
 from stretto.spec.resilience_keys import TIMEOUT
 from stretto.spec.tunable_group import Group
 from stretto.spec.tunable_keys import OF_ANY_STEP, OF_CALL, OF_COMPONENT, OF_LOOP, OF_MAP
-from stretto.spec.tunable_top_keys import OF_DOMAIN, OF_MODEL, OF_PROBE, OF_PROBES, OF_WORKFLOW
+from stretto.spec.tunable_top_keys import KEPT, OF_DOMAIN, OF_MODEL, OF_PROBE, OF_PROBES, OF_WORKFLOW
 from stretto.spec.tunable_values import value_of
-from stretto.spec.workflow_keys import CONTRACT_KEY, STEPS_KEY, WORKFLOW
+from stretto.spec.workflow_keys import CONTRACT_KEY, RESERVE, STEPS_KEY, WORKFLOW
 from stretto.types.json import ValuePath
 from stretto.types.meaning import MeaningMode
 from stretto.types.setting import SettingValue
@@ -100,7 +100,8 @@ def find_tunable(spec: WorkflowSpec) -> Found:
     found = Found(steps={}, components={}, workflow={}, inner={})
     tree = _Tree(top=read_mapping(spec.source, WORKFLOW.name, Report()), source=spec.source.name)
     models = () if spec.resources is None else [OF_MODEL.of(name) for name, _ in spec.resources.models]
-    for group in (*OF_WORKFLOW, *OF_PROBES, *OF_PROBE, *models):
+    for each in (*OF_WORKFLOW, *OF_PROBES, *OF_PROBE, *models):
+        group = msgspec.structs.replace(each, unsaid=KEPT) if RESERVE in each.defaults and _reserves(spec) else each
         for key in group.defaults:
             found.workflow[group.key_of(key)] = tree.place((), group, key)
     if spec.contract is not None:
@@ -120,6 +121,11 @@ def find_tunable(spec: WorkflowSpec) -> Found:
                 places = found.components.setdefault(f"{component}.{group.key_of(key)}", [])
                 places.append(tree.place(_top(path, group), group, key, step=name))
     return found
+
+
+def _reserves(spec: WorkflowSpec) -> bool:
+    """Whether time is kept for the fallback of a workflow that says of none."""
+    return spec.fallback is not None and spec.budget.deadline is not None
 
 
 def _groups_of(step: StepSpec) -> Iterable[Group]:

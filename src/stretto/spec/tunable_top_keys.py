@@ -22,6 +22,7 @@ from stretto.spec.workflow_keys import (
     RETRIES,
     TOKENS,
 )
+from stretto.types.budget import MOST_RESERVED, RESERVED_PART
 from stretto.types.meaning import MeaningMode
 from stretto.types.protection import ExerciseRule
 from stretto.types.setting import SettingValue
@@ -56,6 +57,11 @@ OF_WORKFLOW: Final = (
 )
 """On their own, of the workflow that is run. Below ``steps.NAME`` of one inside it, but for its fallback, which
 answers for runs of its own alone."""
+
+KEPT: Final[Mapping[Key[Any], str]] = {
+    RESERVE: f"{RESERVED_PART:g} of the deadline, at most {render(MOST_RESERVED)}",
+}
+"""What is kept of a deadline for a workflow's fallback where nobody says how much."""
 
 OF_PROBES: Final = (
     Group(

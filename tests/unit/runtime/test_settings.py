@@ -325,6 +325,14 @@ class TestListing:
         )
         assert "steps.loop/more.retry.attempts" not in found, "it declares no retry"
 
+    def test_what_is_kept_for_a_fallback_where_nobody_says_how_much_is_listed_in_words(
+        self, workflow_of: WorkflowOf
+    ) -> None:
+        alone = desk(workflow_of).settings["budget.reserve"]
+        assert (alone.value, alone.unsaid) == (None, "")
+        found = desk(workflow_of, text=DESK + FALLBACK).settings["budget.reserve"]
+        assert (found.value, found.unsaid, found.origin) == (None, "0.1 of the deadline, at most 1s", Origin.DEFAULT)
+
     def test_the_time_out_that_a_contract_gives_is_listed(self, workflow_of: WorkflowOf) -> None:
         text = DESK.replace(", resilience: {timeout: 1s}", "")
         text += "contract: {sla: {more: {max_latency: 700ms}, ask: {max_latency: 2s}}}\n"

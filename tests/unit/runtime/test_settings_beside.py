@@ -131,6 +131,15 @@ class TestExercises:
 
         assert asyncio.run(begun()) == [30 * 86_400, 60, 90]
 
+    def test_one_that_is_made_by_hand_is_kept_with_the_period_that_is_set_now(self, bank: stretto.Workflow) -> None:
+        async def by_hand() -> float:
+            run = await settled(bank, 1)
+            await bank.set("fallback.exercise.every", "7d")
+            await bank.exercise_fallback([run])
+            return last_exercises(bank.store)["bank"].every_s
+
+        assert asyncio.run(by_hand()) == 7 * 86_400
+
     @pytest.mark.parametrize(
         ("key", "value", "told"),
         [
