@@ -20,7 +20,7 @@ from stretto.types.card import ANY_ACTION, Card
 SHAPED: Final = frozenset({FaultKind.WRONG_TYPE, FaultKind.MISSING_FIELD, FaultKind.WRONG_VALUE})
 """Faults that damage one field of an answer."""
 
-DEAF: Final = frozenset({"aligner", "mcp", "memory", "openai", "policy"})
+DEAF: Final = frozenset({"aligner", "http", "mcp", "memory", "openai", "policy"})
 """Kinds of component that make nothing of the deadline of a call: over their wires it does not travel."""
 
 

@@ -47,6 +47,20 @@ class Secrets:
             text = text.replace(value, BLOT.decode())
         return text
 
+    def out_of_error(self, error: ComponentError) -> ComponentError:
+        """The error with every secret blotted out of its text; itself when it tells none."""
+        text = self.out_of(str(error))
+        if text == str(error):
+            return error
+        return ComponentError(
+            text,
+            error.rpc_code,
+            retry_after_s=error.retry_after_s,
+            retryable=error.retryable,
+            sent=error.sent,
+            queue_ms=error.queue_ms,
+        )
+
     def out_of_answer(self, content: bytes) -> bytes:
         """A body with every secret blotted out, as it stands and as JSON writes it: outputs are recorded."""
         for value in self._longest_first():

@@ -14,7 +14,8 @@ from stretto.components.http.secrets import Secrets
 from stretto.components.http.settings import ONLY, HttpSettings
 from stretto.components.waiting import Wait
 from stretto.components.web.connections import Connections
-from stretto.components.web.failures import too_large
+from stretto.components.web.failures import Peer, too_large
+from stretto.components.web.reply import Reply
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.errors import Code, ComponentError, ExpressionError
 from stretto.types.json import Json, JsonObject
@@ -82,12 +83,20 @@ class HttpService:
 
     async def _ask(self, asking: Asking, outgoing: Outgoing) -> Exchange:
         """Send a request with what proves who asks; once more where a token that was kept is no longer good."""
-        pool, peer = self._connections.pool(), peer_of(self._name, outgoing.url)
-        proof = await self._proof(asking)
-        reply = await exchange(pool, peer, _with(outgoing, proof), asking.waited)
+        peer, proof = peer_of(self._name, outgoing.url), await self._proof(asking)
+        reply = await self._send(asking, peer, _with(outgoing, proof))
         if reply.status == 401 and self._tokens is not None and self._tokens.forget(proof):
-            reply = await exchange(pool, peer, _with(outgoing, await self._proof(asking)), asking.waited)
+            reply = await self._send(asking, peer, _with(outgoing, await self._proof(asking)))
         return Exchange(asking=asking, peer=peer, reply=reply)
+
+    async def _send(self, asking: Asking, peer: Peer, outgoing: Outgoing) -> Reply:
+        try:
+            return await exchange(self._connections.pool(), peer, outgoing, asking.waited)
+        except ComponentError as error:  # in whose words an address may stand, with a key in its query
+            told = asking.secrets.out_of_error(error)
+            if told is error:
+                raise
+            raise told from None
 
     async def _proof(self, asking: Asking) -> dict[str, str]:
         auth = self._settings.auth

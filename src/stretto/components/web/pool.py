@@ -31,6 +31,10 @@ class Pool:
             trace_configs=[telling_waits(connections(max_connections, "Raise `max_connections`"))],
         )
 
+        # aiohttp sends GET, PUT and DELETE again by itself when a connection breaks, and has no option against it: an
+        # attempt would be two requests, of which the engine that counts, waits and tells of doubts knows one
+        self._session._retry_connection = False  # noqa: SLF001  # pinned: test_an_attempt_is_one_request_...
+
     async def send(
         self, peer: Peer, method: str, url: str | URL, headers: Mapping[str, str], body: bytes | None
     ) -> Reply:

@@ -3,7 +3,7 @@
 import pytest
 
 from stretto.components.http.secrets import Secrets
-from stretto.types.errors import ComponentError
+from stretto.types.errors import Code, ComponentError
 
 
 @pytest.fixture
@@ -34,3 +34,21 @@ def test_what_is_not_set_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("HTTP_TEST_EMPTY", " ")
     with pytest.raises(ComponentError, match=r"component 'it' takes a value from \$HTTP_TEST_EMPTY"):
         Secrets("it").read("HTTP_TEST_EMPTY")
+
+
+def test_an_error_keeps_its_facts_and_loses_its_secrets(secrets: Secrets) -> None:
+    secrets.read("HTTP_TEST_LONG")
+    error = ComponentError(
+        "at http://h/?key=long-secret-and-more",
+        Code.UNAVAILABLE,
+        sent=False,
+        retryable=False,
+        retry_after_s=2.0,
+        queue_ms=3.0,
+    )
+    told = secrets.out_of_error(error)
+    assert str(told) == "at http://h/?key=***"
+    facts = (told.rpc_code, told.sent, told.retryable, told.retry_after_s, told.queue_ms)
+    assert facts == (Code.UNAVAILABLE, False, False, 2.0, 3.0)
+    harmless = ComponentError("nothing of it", Code.UNAVAILABLE)
+    assert secrets.out_of_error(harmless) is harmless

@@ -132,6 +132,36 @@ async def test_a_write_whose_answer_is_lost_may_have_happened(written: tuple[byt
     assert "was lost before its answer was whole" in str(error)
 
 
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
+async def test_an_attempt_is_one_request_whatever_the_method(method: str) -> None:
+    heads: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        if len(heads) == 1:  # kept alive, and then cut in the midst of the next
+            writer.write(HEAD + b"Content-Length: 2\r\n\r\n{}")
+            heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with listening:
+        asking = service(f"url: http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/x\nmethod: {method}")
+        await asking(request_for())
+        error = await failing(asking)
+        await asking.close()
+    assert len(heads) == 2
+    assert (error.rpc_code, error.sent) == (Code.UNAVAILABLE, True)
+
+
+async def test_a_connection_that_the_server_closed_is_not_used_again() -> None:
+    async with raw_server(HEAD + b"Content-Length: 2\r\n\r\n{}") as origin:
+        asking = service(f"url: {origin}/pay\nmethod: POST")
+        for _ in range(3):
+            await asking(request_for())
+            await asyncio.sleep(0.01)
+        await asking.close()
+
+
 async def test_what_speaks_no_http_is_told() -> None:
     async with raw_server(b"SSH-2.0-OpenSSH_9.6\r\n") as origin:
         asking = service(f"url: {origin}/x")
