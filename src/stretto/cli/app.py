@@ -23,6 +23,7 @@ VERBS: Final = {
     "replay": "stretto.cli.replay",
     "chaos": "stretto.cli.chaos",
     "fallback": "stretto.cli.fallback",
+    "acp": "stretto.cli.acp",
     "demo": "stretto.cli.demo",
     "schema": "stretto.cli.schema",
     "doctor": "stretto.cli.doctor",

@@ -9,11 +9,11 @@ import typer
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, Checkpoint, StorePath, WorkflowFile
-from stretto.cli.sample import sample_of
 from stretto.cli.values import read_json_pairs, read_object, read_pairs, read_value
 from stretto.cli.waiting import Typed
 from stretto.engine.request import RunRequest
 from stretto.plan.model import Plan
+from stretto.plan.sample import sample_of
 from stretto.record.model import Run
 from stretto.runtime.load import store_path
 from stretto.runtime.workflow import Workflow

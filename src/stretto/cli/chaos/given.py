@@ -8,12 +8,12 @@ from typing import Final
 from stretto.chaos.trial import Given
 from stretto.cli.json_lines import lines_of
 from stretto.cli.json_text import parse_json
-from stretto.cli.sample import sample_of
 from stretto.cli.task_file import read_tasks
 from stretto.cli.terminal import json_bytes
 from stretto.components.python.loading import importable
 from stretto.learn.tasks import Task
 from stretto.plan.model import Plan
+from stretto.plan.sample import sample_of
 from stretto.record.canonical import snapshot
 from stretto.spec.chaos_model import ChaosSpec
 from stretto.types.errors import InputError, NotJsonError, UsageError

@@ -16,11 +16,11 @@ from stretto.cli.help import VerbCommand
 from stretto.cli.json_lines import lines_of
 from stretto.cli.json_text import parse_json
 from stretto.cli.options import AsJson
-from stretto.cli.sample import sample_of
 from stretto.cli.terminal import print_json, show
 from stretto.cli.words import count_text
 from stretto.plan.expectations import compile_expectations, judge
 from stretto.plan.model import Expectation
+from stretto.plan.sample import sample_of
 from stretto.plan.valuetype import DYN, from_schema
 from stretto.spec.expectation_keys import load_expectations
 from stretto.spec.report import Report

@@ -75,8 +75,8 @@ def _schema(schema: JsonObject, what: str, who: str) -> JsonObject:
         return dict(ANY_OBJECT)
     try:
         jsonschema_rs.Draft202012Validator(schema, offline=True)
-    except (jsonschema_rs.ValidationError, ValueError) as error:
-        raise UsageError(f"{who} says of its {what} what is no JSON Schema 2020-12: {error}") from error
+    except jsonschema_rs.ValidationError as error:
+        raise UsageError(f"{who} says of its {what} what is no JSON Schema 2020-12: {error.message}") from error
     return schema
 
 

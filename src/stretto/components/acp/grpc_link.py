@@ -2,7 +2,7 @@
 
 import asyncio
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stretto.acp import messages as m
 from stretto.acp.failure import AcpError
@@ -13,6 +13,9 @@ from stretto.components.acp.target import Target
 from stretto.components.loop_lock import open_elsewhere
 from stretto.components.web.failures import too_large, unreachable
 from stretto.types.errors import Code, ComponentError, MissingExtraError
+
+if TYPE_CHECKING:
+    import grpc
 
 _NO_CONNECTION: Final = "failed to connect to all addresses"
 """How gRPC's core says that a request never left; no status tells it apart from a connection that broke later."""
@@ -113,22 +116,8 @@ class _Channel:
     """A channel, which belongs to the event loop in which it was made."""
 
     def __init__(self, settings: AcpSettings, target: Target) -> None:
-        import grpc
-        import grpc.aio
-
         self.loop = asyncio.get_running_loop()
-        options = [
-            ("grpc.max_receive_message_length", settings.max_response_bytes),
-            ("grpc.keepalive_time_ms", _KEEP_ALIVE_MS),
-            ("grpc.enable_http_proxy", 0),  # a proxy that the environment names sees every secret
-            ("grpc.enable_retries", 0),  # an attempt is one request
-        ]
-        if target.is_secure:
-            roots = settings.ca.read_bytes() if settings.ca else None
-            credentials = grpc.ssl_channel_credentials(root_certificates=roots)
-            self._channel = grpc.aio.secure_channel(target.place, credentials, options=options)
-        else:
-            self._channel = grpc.aio.insecure_channel(target.place, options=options)
+        self._channel = channel_to(settings, target)
         self.calls: dict[Verb, Any] = {
             verb: self._channel.unary_unary(verb.method, request_serializer=None, response_deserializer=None)
             for verb in Verb
@@ -136,3 +125,21 @@ class _Channel:
 
     async def close(self) -> None:
         await self._channel.close(grace=None)
+
+
+def channel_to(settings: AcpSettings, target: Target) -> "grpc.aio.Channel":
+    """A channel of the running event loop to a server; nothing is sent."""
+    import grpc
+    import grpc.aio
+
+    options = [
+        ("grpc.max_receive_message_length", settings.max_response_bytes),
+        ("grpc.keepalive_time_ms", _KEEP_ALIVE_MS),
+        ("grpc.enable_http_proxy", 0),  # a proxy that the environment names sees every secret
+        ("grpc.enable_retries", 0),  # an attempt is one request
+    ]
+    if not target.is_secure:
+        return grpc.aio.insecure_channel(target.place, options=options)
+    roots = settings.ca.read_bytes() if settings.ca else None
+    credentials = grpc.ssl_channel_credentials(root_certificates=roots)
+    return grpc.aio.secure_channel(target.place, credentials, options=options)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from stretto.cli.sample import sample_of
 from stretto.plan.check import Check
+from stretto.plan.sample import sample_of
 
 
 def of(required: dict[str, Any], **more: Any) -> dict[str, Any]:

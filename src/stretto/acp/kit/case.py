@@ -1,0 +1,123 @@
+"""Named cases of the protocol, as they stand in YAML: what is sent, and what a component that keeps to it answers."""
+
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from stretto.types.errors import Code
+from stretto.types.json import JsonObject
+
+_PACKAGE: Final = Path(__file__).parents[2]
+
+PLACES: Final = (_PACKAGE.parents[1] / "tests" / "conformance" / "acp", _PACKAGE / "_acp_cases")
+"""In a clone the first is there; a wheel carries the second."""
+
+
+class Group(StrEnum):
+    """What a component claims; its cases are held against whoever claims it."""
+
+    CORE = "core"
+    """Of every component."""
+    PURE = "pure"
+    """Its card says that an action is pure."""
+    IDEMPOTENT = "idempotent"
+    CONFIRMS = "confirms"
+    REFLECT = "reflect"
+    VJP = "vjp"
+
+
+class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What must come back. Nothing of it given: any answer, or any failure, as long as it keeps to the form."""
+
+    ok: bool | None = None
+    """An answer that fits the card, or a failure."""
+    codes: tuple[Code, ...] = ()
+    """The failure has one of these."""
+    reason: str = ""
+    metadata: tuple[str, ...] = ()
+    """Names of facts that the failure holds."""
+    pointer: str = ""
+    """The failure's violations name this place, or one inside it."""
+    replayed: bool | None = None
+    same_output_as: int = 0
+    """Number of an earlier exchange of the case, from 1, that was answered with the same output."""
+    text: str = ""
+    """Of a place that speaks no messages: its body holds this."""
+    status: int = 0
+    """Of a place that speaks no messages."""
+    within_ms: float = 0.0
+    """From the sending to the end of the answer; a hang is a failure whatever stands here."""
+
+
+class Http(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is sent over HTTP as it stands, in place of a message."""
+
+    method: str = "POST"
+    path: str = ""
+    """Below the server's address; empty is that of the verb."""
+    content_type: str | None = "application/json"
+    """None sends no such header."""
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
+    body: str | None = None
+    """None sends the message."""
+    repeat: int = 1
+    """How often the body stands there."""
+    pad_bytes: int = 0
+    """Blanks before the body, to make it large."""
+    cut: bool = False
+    """Half of the body is sent, then the connection is closed for writing."""
+    stall: bool = False
+    """Half of the body is sent, then nothing."""
+    gone: bool = False
+    """The whole is sent, and the connection closed at once without reading."""
+
+
+class Exchange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One request and what must come back."""
+
+    request: JsonObject = msgspec.field(default_factory=dict)
+    """Merged into a good request (RFC 7396): null takes a field away."""
+    verb: str = ""
+    """Empty is the one by which a step asks."""
+    input: bool = True
+    """Whether the good request has the component's input."""
+    http: Http | None = None
+    hex: str | None = None
+    """Bytes that are sent as they stand, in place of a message."""
+    fresh_key: bool = False
+    """Another effect key than the exchange before had."""
+    expect: Expect = Expect()
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One promise of the protocol."""
+
+    name: str
+    group: Group
+    why: str
+    """What goes wrong where it is broken."""
+    over: str = ""
+    """``http`` or ``grpc``; empty is both."""
+    acts: bool = True
+    """The component itself is reached, or would be by a server that refuses nothing."""
+    exchanges: tuple[Exchange, ...]
+
+
+def load_cases() -> tuple[Case, ...]:
+    """Every case, in the order of the files."""
+    return tuple(case for file in _files() for case in _read(file))
+
+
+def _files() -> list[Path]:
+    folder = next(place for place in PLACES if place.is_dir())
+    return sorted(folder.glob("*.yaml"))
+
+
+@cache
+def _read(file: Path) -> tuple[Case, ...]:
+    from ruamel.yaml import YAML
+
+    return msgspec.convert(YAML(typ="safe", pure=True).load(file), tuple[Case, ...])

@@ -1,0 +1,164 @@
+"""Sends cases over HTTP, byte for byte where a case says so."""
+
+import asyncio
+import time
+from typing import Final
+
+import aiohttp
+import msgspec
+import orjson
+
+from stretto.acp import json_form, messages as m
+from stretto.acp.kit.case import Exchange, Http
+from stretto.acp.kit.seen import Seen, shown
+from stretto.acp.names import Verb
+from stretto.acp.problem import MEDIA_TYPE, failure_of_reply
+from stretto.types.errors import Code
+from stretto.types.http_status import STATUSES
+from stretto.types.json import JsonObject
+
+RESPONSES: Final[dict[Verb, type[m.Message]]] = {
+    Verb.PLAN: m.CallResponse,
+    Verb.EXECUTE: m.CallResponse,
+    Verb.OBSERVE: m.CallResponse,
+    Verb.REFLECT: m.ReflectResponse,
+    Verb.DESCRIBE: m.DescribeResponse,
+    Verb.VJP: m.VjpResponse,
+}
+
+PATIENCE_S: Final = 20.0
+"""A server that has not answered by then hangs."""
+
+_TRACES: Final = (b"Traceback (most recent call last)", b"\n\tat ", b"goroutine ", b"    at ", b"panicked at")
+"""How stacks of Python, Java, Go, Node and Rust look: nothing of the inside belongs on the wire."""
+
+
+class HttpWire:
+    """One server over HTTP."""
+
+    form = "http"
+
+    def __init__(self, base: str, headers: dict[str, str]) -> None:
+        self._base = base
+        self._headers = headers
+        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PATIENCE_S), trust_env=False)
+
+    async def close(self) -> None:
+        """Drop the connections."""
+        await self._session.close()
+
+    async def send(self, verb: Verb, request: JsonObject, exchange: Exchange) -> Seen:
+        """As `Wire.send`."""
+        http = exchange.http or Http()
+        body = b" " * http.pad_bytes + _body(request, exchange, http)
+        path = http.path or verb.path
+        sent = f"{http.method} {path} {shown(body)}"
+        began = time.perf_counter()
+        try:
+            if http.cut or http.stall or http.gone:
+                status, headers, got = await asyncio.wait_for(self._broken_off(path, http, body), PATIENCE_S)
+            else:
+                status, headers, got = await self._whole(path, http, body)
+        except TimeoutError:
+            return _nothing(sent, began, f"no answer within {PATIENCE_S:g} s")
+        except (aiohttp.ClientError, OSError) as error:
+            return _nothing(sent, began, f"the connection broke: {str(error) or type(error).__name__}")
+        took_ms = (time.perf_counter() - began) * 1000.0
+        seen = Seen(sent=sent, got=f"{status} {shown(got)}", took_ms=took_ms, status=status, body=got)
+        return seen if http.path and not http.path.startswith("/acp/v1/") else _read(seen, verb, headers)
+
+    async def _whole(self, path: str, http: Http, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        headers = {**self._headers, **http.headers}
+        if http.content_type is not None:
+            headers["Content-Type"] = http.content_type
+        skipped = () if http.content_type else ("Content-Type",)
+        has_body = http.method not in ("GET", "HEAD")
+        async with self._session.request(
+            http.method,
+            self._base + path,
+            data=body if has_body else None,
+            headers=headers,
+            skip_auto_headers=skipped,
+            allow_redirects=False,
+        ) as response:
+            return response.status, {k.lower(): v for k, v in response.headers.items()}, await response.read()
+
+    async def _broken_off(self, path: str, http: Http, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        """A request that ends, or stops, before its end; status 0 where the server closes without a word."""
+        from yarl import URL
+
+        url = URL(self._base + path)
+        reader, writer = await asyncio.open_connection(url.host, url.port, ssl=url.scheme == "https" or None)
+        lines = [f"POST {url.raw_path} HTTP/1.1", f"Host: {url.authority}", f"Content-Length: {len(body)}"]
+        lines += [f"{name}: {text}" for name, text in {**self._headers, "Content-Type": "application/json"}.items()]
+        try:
+            writer.write("\r\n".join([*lines, "", ""]).encode() + (body if http.gone else body[: len(body) // 2]))
+            await writer.drain()
+            if http.gone:
+                return 0, {}, b""
+            if http.cut:
+                writer.write_eof()
+            head = await reader.readuntil(b"\r\n\r\n")
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return 0, {}, b""
+        else:
+            first, *rest = head.decode("latin-1").split("\r\n")
+            headers = {name.strip().lower(): text.strip() for name, _, text in (line.partition(":") for line in rest)}
+            length = headers.get("content-length", "0")
+            return int(first.split()[1]), headers, await reader.readexactly(int(length))
+        finally:
+            writer.close()
+
+
+def _body(request: JsonObject, exchange: Exchange, http: Http) -> bytes:
+    if exchange.hex is not None:
+        return bytes.fromhex(exchange.hex)
+    return orjson.dumps(request) if http.body is None else http.body.encode() * http.repeat
+
+
+def _nothing(sent: str, began: float, why: str) -> Seen:
+    took_ms = (time.perf_counter() - began) * 1000.0
+    return Seen(sent=sent, got=why, took_ms=took_ms, complaints=(why,))
+
+
+def _read(seen: Seen, verb: Verb, headers: dict[str, str]) -> Seen:
+    """The message, or the failure, and what is wrong with its form."""
+    if seen.status == 0:
+        return seen
+    traces = [f"it shows its inside: {mark!r}" for mark in _TRACES if mark in seen.body]
+    if seen.status == 200:
+        try:
+            response = json_form.decode(seen.body, RESPONSES[verb])
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            complaint = f"status 200, and the body is no {verb.capitalize()}Response: {error}"
+            return msgspec.structs.replace(seen, complaints=(*traces, complaint))
+        return msgspec.structs.replace(
+            seen, response=response, complaints=(*traces, *_of_type(headers, "application/json"))
+        )
+    failure = failure_of_reply(seen.status, headers, seen.body)
+    return msgspec.structs.replace(
+        seen, failure=failure, complaints=(*traces, *_of_failure(seen, headers, failure.code))
+    )
+
+
+def _of_failure(seen: Seen, headers: dict[str, str], code: Code) -> tuple[str, ...]:
+    try:
+        problem = msgspec.json.decode(seen.body)
+    except msgspec.DecodeError as error:
+        return (f"status {seen.status}, and the body is no problem document: {error}",)
+    told = problem.get("code") if isinstance(problem, dict) else None
+    found = []
+    if told not in set(Code):
+        found.append(f"`code` is {told!r}; expected a google.rpc code, such as '{code}'")
+    elif seen.status != STATUSES[Code(told)]:
+        found.append(f"status {seen.status} for code {told}; expected {STATUSES[Code(told)]}")
+    if isinstance(problem, dict) and problem.get("status") != seen.status:
+        found.append(f"`status` is {problem.get('status')!r}, and the status is {seen.status}")
+    if isinstance(problem, dict) and not problem.get("detail"):
+        found.append("`detail` is empty: nobody learns what was wrong")
+    return (*found, *_of_type(headers, MEDIA_TYPE))
+
+
+def _of_type(headers: dict[str, str], expected: str) -> tuple[str, ...]:
+    told = headers.get("content-type", "").partition(";")[0].strip()
+    return () if told == expected else (f"Content-Type is '{told}'; expected {expected}",)

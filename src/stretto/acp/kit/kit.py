@@ -1,0 +1,99 @@
+"""Holds one component to the protocol, case by case."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+
+import msgspec
+
+from stretto.acp import messages as m
+from stretto.acp.kit.case import Case, Group
+from stretto.acp.kit.good import Subject, good_key, request_for
+from stretto.acp.kit.judge import complaints
+from stretto.acp.kit.seen import Seen, Wire
+from stretto.acp.names import Verb
+from stretto.types.enums import Effect
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one case."""
+
+    case: Case
+    skipped: str = ""
+    """Why it was not asked; empty where it was."""
+    complaints: tuple[str, ...] = ()
+    """What is wrong; empty where all is well."""
+    sent: str = ""
+    got: str = ""
+    """Of the exchange that went wrong."""
+    took_ms: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        return not self.skipped and not self.complaints
+
+
+def claimed_by(card: m.WireCard) -> frozenset[Group]:
+    """The groups of cases that a component's own card claims."""
+    claims = {
+        Group.CORE: True,
+        Group.PURE: Effect.PURE in card.effects.values(),
+        Group.IDEMPOTENT: card.idempotent,
+        Group.CONFIRMS: card.confirms,
+        Group.REFLECT: Verb.REFLECT in card.verbs,
+        Group.VJP: Verb.VJP in card.verbs,
+    }
+    return frozenset(group for group, claimed in claims.items() if claimed)
+
+
+async def judged(
+    cases: Iterable[Case], subjects: Sequence[Subject], wire: Wire, groups: frozenset[Group], *, may_write: bool
+) -> AsyncIterator[Verdict]:
+    """The verdict of each case as it is reached. The first subject stands for the component; writes, and what is pure,
+    are asked of the one that is."""
+    for case in cases:
+        subject = _subject_for(case.group, subjects)
+        skipped = _skipped(case, subject, wire, groups, may_write=may_write)
+        if subject is None or skipped:
+            yield Verdict(case=case, skipped=skipped)
+        else:
+            yield await _verdict(case, subject, wire)
+
+
+def _subject_for(group: Group, subjects: Sequence[Subject]) -> Subject | None:
+    wanted = _EFFECTS.get(group)
+    return subjects[0] if wanted is None else next((each for each in subjects if each.effect is wanted), None)
+
+
+_EFFECTS = {Group.PURE: Effect.PURE, Group.IDEMPOTENT: Effect.WRITE, Group.CONFIRMS: Effect.WRITE}
+"""Groups whose promises are about actions of one effect."""
+
+
+def _skipped(case: Case, subject: Subject | None, wire: Wire, groups: frozenset[Group], *, may_write: bool) -> str:
+    if case.over and case.over != wire.form:
+        return f"over {case.over} only"
+    if case.group not in groups:
+        return f"its card does not claim {case.group}"
+    if subject is None:
+        return f"no sample of its schema is {_EFFECTS[case.group].value}; give one: --input JSON"
+    if case.acts and subject.effect is Effect.WRITE and not may_write:
+        return "it would write; allow it with --writes"
+    return ""
+
+
+async def _verdict(case: Case, subject: Subject, wire: Wire) -> Verdict:
+    before: list[Seen] = []
+    key = good_key()
+    for number, exchange in enumerate(case.exchanges, 1):
+        key = good_key() if exchange.fresh_key else key
+        verb = Verb(exchange.verb) if exchange.verb else subject.verb
+        seen = await wire.send(verb, request_for(subject, verb, exchange, key), exchange)
+        wrong = tuple(complaints(exchange.expect, seen, before, subject, verb))
+        before.append(seen)
+        if wrong:
+            which = f"exchange {number} of {len(case.exchanges)}: " if len(case.exchanges) > 1 else ""
+            told = tuple(which + each for each in wrong)
+            return Verdict(case=case, complaints=told, sent=seen.sent, got=seen.got, took_ms=_took(before))
+    return Verdict(case=case, took_ms=_took(before))
+
+
+def _took(seen: Iterable[Seen]) -> float:
+    return sum(each.took_ms for each in seen)

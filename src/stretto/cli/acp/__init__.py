@@ -1,0 +1,21 @@
+"""`stretto acp`: components that speak the protocol; served, held to it, and looked at."""
+
+import typer
+
+from stretto.cli.app import LazyGroup
+
+
+class AcpVerbs(LazyGroup):
+    """The verbs on components that speak the protocol."""
+
+    modules = {  # noqa: RUF012  # declared ClassVar by the base
+        "verify": "stretto.cli.acp.verify",
+    }
+
+
+app = typer.Typer(cls=AcpVerbs, add_completion=False, no_args_is_help=True)
+
+
+@app.callback()
+def acp() -> None:
+    """Serve components in the Agent Communication Protocol, and hold those of others to it."""
