@@ -24,7 +24,6 @@ from stretto.components.openai import OpenAiModel
 from stretto.components.openai.declaration import PRICES
 from stretto.components.policy_options import PolicyOptions
 from stretto.components.rules.codes import RuleCode
-from stretto.engine.failure import NOTHING_HAPPENED
 from stretto.plan.codes import PlanCode
 from stretto.plan.expr.functions import FUNCTIONS, MACROS
 from stretto.plan.expr.problem import ExprCode
@@ -51,7 +50,7 @@ from stretto.spec.tunable_keys import OF_COMPONENT, OF_STEP
 from stretto.spec.tunable_top_keys import OF_DOMAIN, OF_MODEL, OF_PROBE, OF_PROBES, OF_WORKFLOW
 from stretto.spec.workflow_keys import BUDGET, WORKFLOW
 from stretto.store.reading import Filters
-from stretto.types.errors import RETRYABLE_CODES, Code, StrettoError
+from stretto.types.errors import NOTHING_HAPPENED, RETRYABLE_CODES, Code, StrettoError
 from stretto.types.json import JsonObject
 from tests.docs.pages import ROOT, Page, read_page, rows, section
 

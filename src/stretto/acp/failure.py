@@ -67,7 +67,7 @@ _REASONS: Final[Mapping[type[ComponentError], Reason]] = {
     InDoubtError: Reason.IN_DOUBT,
 }
 
-_SENT: Final = "sent"
+SENT: Final = "sent"
 """Metadata: ``no`` says that the request surely reached nobody who acts."""
 
 _RETRYABLE: Final = "retryable"
@@ -90,7 +90,7 @@ def failure_of(error: StrettoError, run_id: str = "") -> Failure:
         violations=error.violations if isinstance(error, ContractError) else (),
         run_id=run_id,
     )
-    metadata = {} if error.sent else {_SENT: "no"}
+    metadata = {} if error.sent else {SENT: "no"}
     if error.retryable is not failure.retryable:
         metadata[_RETRYABLE] = "yes" if error.retryable else "no"
     return msgspec.structs.replace(failure, metadata=metadata)
@@ -103,7 +103,7 @@ def component_error(failure: Failure) -> ComponentError:
     error = ComponentError(failure.message, failure.code) if make is None else make(failure)
     error.rpc_code = failure.code
     error.retry_after_s = after_s
-    error.sent = error.sent and failure.metadata.get(_SENT) != "no"
+    error.sent = error.sent and failure.metadata.get(SENT) != "no"
     error.retryable = {"yes": True, "no": False}.get(failure.metadata.get(_RETRYABLE, ""), failure.retryable)
     return error
 

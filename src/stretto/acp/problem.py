@@ -18,7 +18,7 @@ MAX_QUOTED_CHARS: Final = 500
 """Of an answer that is no problem: enough for a sentence, too little for a page of HTML."""
 
 
-class _Problem(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
+class ProblemDetails(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
     """The members of RFC 9457, and ours beside them."""
 
     type: str = "about:blank"
@@ -35,13 +35,13 @@ class _Problem(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel")
     run_id: str = ""
 
 
-_DECODER: Final = msgspec.json.Decoder(_Problem)
+_DECODER: Final = msgspec.json.Decoder(ProblemDetails)
 
 
 def problem_of(failure: Failure) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of a failure."""
     status = STATUSES[failure.code]
-    body = _Problem(
+    body = ProblemDetails(
         type=f"urn:{DOMAIN}:{failure.code}",
         title=_title(status),
         status=status,

@@ -12,7 +12,7 @@ import asyncio
 import msgspec
 
 from stretto.engine.driven import awaited, driven
-from stretto.engine.failure import NOTHING_HAPPENED, Whose, cancelled_by_itself, whose
+from stretto.engine.failure import Whose, cancelled_by_itself, whose
 from stretto.engine.opening import open_again
 from stretto.engine.state import Lane, RunState
 from stretto.plan.model import CallOp
@@ -20,7 +20,15 @@ from stretto.record.canonical import request_digest
 from stretto.record.model import EffectRecord, decoded
 from stretto.record.texts import text_of
 from stretto.types.enums import Durability
-from stretto.types.errors import Code, ComponentError, InDoubtError, ReplayError, StoreError, StrettoError
+from stretto.types.errors import (
+    NOTHING_HAPPENED,
+    Code,
+    ComponentError,
+    InDoubtError,
+    ReplayError,
+    StoreError,
+    StrettoError,
+)
 from stretto.types.ids import StepPath
 from stretto.types.messages import Call, Request, Response
 from stretto.types.protocols import Confirms

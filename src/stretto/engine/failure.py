@@ -2,7 +2,6 @@
 
 import asyncio
 from enum import StrEnum
-from typing import Final
 
 from stretto.engine.alarm import Alarm
 from stretto.record.model import ErrorInfo
@@ -20,23 +19,6 @@ from stretto.types.errors import (
     Violation,
 )
 from stretto.types.ids import StepPath
-
-NOTHING_HAPPENED: Final = frozenset(
-    {
-        Code.INVALID_ARGUMENT,
-        Code.NOT_FOUND,
-        Code.ALREADY_EXISTS,
-        Code.PERMISSION_DENIED,
-        Code.RESOURCE_EXHAUSTED,
-        Code.FAILED_PRECONDITION,
-        Code.ABORTED,
-        Code.OUT_OF_RANGE,
-        Code.UNIMPLEMENTED,
-        Code.UNAUTHENTICATED,
-    }
-)
-"""Codes by which a component says that it refused the request: a write that failed so did not happen. After every
-other code (a time-out, a lost connection, a crash) it may have, and the write is in doubt."""
 
 
 def as_component_error(name: str, error: BaseException, did: str = "raised") -> ComponentError:

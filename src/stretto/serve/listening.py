@@ -5,10 +5,9 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
-from fastapi import FastAPI
 
 from stretto.types.errors import UsageError
 
@@ -38,8 +37,8 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve(app: FastAPI, listening: socket.socket, when_ready: Callable[[], None]) -> None:
-    """Answer until told to stop; `when_ready` is called once requests are taken."""
+def serve(app: Callable[..., Any], listening: socket.socket, when_ready: Callable[[], None]) -> None:
+    """Answer by an ASGI application until told to stop; `when_ready` is called once requests are taken."""
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=GRACE_S, server_header=False
     )

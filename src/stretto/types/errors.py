@@ -61,6 +61,23 @@ RETRYABLE_CODES: Final = frozenset(
 )
 """Codes where the same request may succeed later. INTERNAL and the 4xx kind repeat themselves, so they are not here."""
 
+NOTHING_HAPPENED: Final = frozenset(
+    {
+        Code.INVALID_ARGUMENT,
+        Code.NOT_FOUND,
+        Code.ALREADY_EXISTS,
+        Code.PERMISSION_DENIED,
+        Code.RESOURCE_EXHAUSTED,
+        Code.FAILED_PRECONDITION,
+        Code.ABORTED,
+        Code.OUT_OF_RANGE,
+        Code.UNIMPLEMENTED,
+        Code.UNAUTHENTICATED,
+    }
+)
+"""Codes by which a component says that it refused the request: a write that failed so did not happen. After every
+other code (a time-out, a lost connection, a crash) it may have, and the write is in doubt."""
+
 
 class Fault(StrEnum):
     """Whose mistake an error is."""

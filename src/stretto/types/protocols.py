@@ -7,6 +7,7 @@ from stretto.types.card import Card
 from stretto.types.errors import ComponentError
 from stretto.types.json import JsonObject
 from stretto.types.messages import Request, Response, RunInfo
+from stretto.types.signals import Cotangents, Signal
 
 
 class Component(Protocol):
@@ -63,6 +64,24 @@ class Confirms(Protocol):
 
     async def confirm(self, request: Request) -> Response | None:
         """The write's response if it happened, None if it surely did not; raise `InDoubtError` when it cannot tell."""
+        ...
+
+
+@runtime_checkable
+class Reflects(Protocol):
+    """A component that learns on its own side from how its answers were judged."""
+
+    async def reflect(self, signal: Signal) -> bool | str:
+        """Whether the signal will be learnt from; a text says why it will not."""
+        ...
+
+
+@runtime_checkable
+class Differentiates(Protocol):
+    """A differentiable component."""
+
+    async def vjp(self, asked: Cotangents) -> bytes:
+        """The vector-Jacobian product, named as the inputs, safetensors bytes."""
         ...
 
 

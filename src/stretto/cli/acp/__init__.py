@@ -9,7 +9,10 @@ class AcpVerbs(LazyGroup):
     """The verbs on components that speak the protocol."""
 
     modules = {  # noqa: RUF012  # declared ClassVar by the base
+        "serve": "stretto.cli.acp.serve",
         "verify": "stretto.cli.acp.verify",
+        "openapi": "stretto.cli.acp.openapi",
+        "proto": "stretto.cli.acp.proto",
     }
 
 

@@ -1,0 +1,49 @@
+"""What a component answered, in the form in which it is kept and sent: its output encoded once."""
+
+import msgspec
+import orjson
+
+from stretto.acp import messages as m
+from stretto.types.json import JsonObject
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer to plan, execute or observe."""
+
+    result: m.Result
+    output: bytes
+    """JSON text of an object."""
+    execute_action: m.ExecuteAction | None = None
+    gradient_handle: str = ""
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return len(self.output)
+
+    def again(self) -> "Answer":
+        """The same, marked as the stored answer of an earlier call."""
+        return msgspec.structs.replace(self, result=msgspec.structs.replace(self.result, replayed=True))
+
+    def response(self, *, as_text: bool) -> m.CallResponse:
+        """As a message, its output an object or JSON text."""
+        output: JsonObject = {} if as_text else orjson.loads(self.output)
+        return m.CallResponse(
+            result=self.result,
+            output=output,
+            output_json=self.output.decode() if as_text else "",
+            execute_action=self.execute_action,
+            gradient_handle=self.gradient_handle,
+        )
+
+    def json(self) -> bytes:
+        """The response message in its JSON form, the output put in as it is."""
+        more = b""
+        if self.execute_action is not None:
+            more += b',"executeAction":' + _encode(self.execute_action)
+        if self.gradient_handle:
+            more += b',"gradientHandle":' + _encode(self.gradient_handle)
+        return b'{"result":%b,"output":%b%b}' % (_encode(self.result), self.output, more)
+
+
+_encode = msgspec.json.Encoder().encode

@@ -1,0 +1,46 @@
+"""What is said of a component to those who ask."""
+
+from typing import Final
+
+from stretto.acp import messages as m
+from stretto.acp.names import STEP_VERBS, Verb
+from stretto.acp.server.limits import Limits
+from stretto.types.protocols import Component, Differentiates, Reflects
+
+_MOST_USED_FIRST: Final = (Verb.EXECUTE, Verb.PLAN, Verb.OBSERVE)
+"""A step asks by the first, where nobody says otherwise."""
+
+
+def verbs_of(component: Component) -> tuple[Verb, ...]:
+    """What a component can be asked: the three by which a step asks, or those of them that its card's capabilities
+    name; reflect and vjp where it has the method."""
+    named = tuple(verb for verb in STEP_VERBS if verb.value in component.card.capabilities)
+    more = [
+        verb for verb, offers in ((Verb.REFLECT, Reflects), (Verb.VJP, Differentiates)) if isinstance(component, offers)
+    ]
+    return (*(named or _MOST_USED_FIRST), *more)
+
+
+def wire_card(component: Component, limits: Limits) -> m.WireCard:
+    """The card as it crosses the wire.
+
+    Every component can be asked what became of a write, since the server remembers; the answer may be that nobody
+    knows.
+    """
+    card = component.card
+    return m.WireCard(
+        name=card.name,
+        version=card.version,
+        kind=card.kind,
+        digest=card.digest,
+        input=dict(card.input),
+        output=dict(card.output),
+        effects={action: str(effect) for action, effect in card.effects.items()},
+        action_field=card.action_field,
+        idempotent=card.idempotent,
+        confirms=True,
+        verbs=tuple(verb.value for verb in verbs_of(component)),
+        capabilities=card.capabilities,
+        description=card.description,
+        max_request_bytes=limits.max_request_bytes,
+    )

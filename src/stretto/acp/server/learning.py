@@ -1,0 +1,132 @@
+"""What comes back to a component that learns: how its answers were judged, and gradients."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import msgspec
+
+from stretto.acp import messages as m
+from stretto.acp.failure import AcpError, failure_of
+from stretto.acp.names import Reason
+from stretto.acp.server.asked import run_of
+from stretto.acp.server.limits import Limits
+from stretto.acp.server.making import Maker, timed_out
+from stretto.acp.server.outcome import error_of
+from stretto.acp.server.refusal import refusal
+from stretto.acp.server.served import Served
+from stretto.acp.server.work import TimeUpError, Work
+from stretto.types.errors import Code, ContractError
+from stretto.types.ids import Digest, StepPath, digest_of
+from stretto.types.learning import Reward
+from stretto.types.protocols import Differentiates, Reflects
+from stretto.types.signals import Corrected, Cotangents, Signal
+
+T = TypeVar("T")
+
+
+class Learning:
+    """Signals and gradients; a signal counts once for its effect key, which may be that of the judged call."""
+
+    def __init__(self, limits: Limits, maker: Maker) -> None:
+        self._limits = limits
+        self._maker = maker
+        self._signals: OrderedDict[str, tuple[Digest, m.ReflectResponse]] = OrderedDict()
+
+    async def reflected(self, served: Served, request: m.ReflectRequest, deadline: float) -> m.ReflectResponse:
+        """Whether the component will learn from the signal."""
+        component = served.component
+        if not isinstance(component, Reflects):  # the card offers the verb to those only
+            raise TypeError(f"component '{served.card.name}' has no `reflect`")
+        key, digest = request.envelope.effect_key, _digest(request)
+        earlier = self._signals.get(key) if key else None
+        if earlier is not None:
+            return _again(key, digest, *earlier)
+        said: object
+        said, result = await self._worked(served, component.reflect(_signal(request)), deadline)
+        if not isinstance(said, bool | str):
+            told = f"`reflect` of component '{served.card.name}' returned {type(said).__name__}, not bool or str"
+            raise AcpError(failure_of(ContractError(told)))
+        note = said if isinstance(said, str) else ""
+        response = m.ReflectResponse(result=result, accepted=said is True, note=note)
+        if key:
+            self._signals[key] = (digest, response)
+            if len(self._signals) > self._limits.max_keys:
+                self._signals.popitem(last=False)
+        return response
+
+    async def vjp(self, served: Served, request: m.VjpRequest, deadline: float) -> m.VjpResponse:
+        """The component's vector-Jacobian product."""
+        component = served.component
+        if not isinstance(component, Differentiates):  # the card offers the verb to those only
+            raise TypeError(f"component '{served.card.name}' has no `vjp`")
+        envelope = request.envelope
+        asked = Cotangents(
+            run=run_of(envelope),
+            path=StepPath(envelope.step_path),
+            inputs=request.inputs,
+            cotangents=request.cotangents,
+            gradient_handle=request.gradient_handle,
+        )
+        gradients: object
+        gradients, result = await self._worked(served, component.vjp(asked), deadline)
+        if not isinstance(gradients, bytes):
+            told = f"`vjp` of component '{served.card.name}' returned {type(gradients).__name__}, not safetensors bytes"
+            raise AcpError(failure_of(ContractError(told)))
+        return m.VjpResponse(result=result, gradients=gradients)
+
+    async def _worked(self, served: Served, work: Coroutine[Any, Any, T], deadline: float) -> tuple[T, m.Result]:
+        """What the component says, in a place and in time."""
+        try:
+            waited_ms = await self._maker.place(deadline)
+        except BaseException:
+            work.close()
+            raise
+        began = time.perf_counter()
+
+        def ended(working: Work[T, T], task: asyncio.Task[T]) -> T:
+            self._maker.places.leave(time.perf_counter() - began)
+            if task.cancelled() or task.exception() is not None:
+                if working.is_time_up and task.cancelled():
+                    raise AcpError(timed_out(served))
+                raise AcpError(failure_of(error_of(served, task, is_time_up=working.is_time_up)))
+            return task.result()
+
+        try:
+            value = await Work(work, ended).outcome(deadline, self._limits.give_up_s)
+        except TimeUpError:
+            raise AcpError(timed_out(served)) from None
+        worked_ms = (time.perf_counter() - began) * 1000.0
+        return value, m.Result(queue_ms=round(waited_ms, 3), service_ms=round(worked_ms, 3), component=served.ref)
+
+
+def _signal(request: m.ReflectRequest) -> Signal:
+    envelope = request.envelope
+    return Signal(
+        run=run_of(envelope),
+        path=StepPath(envelope.step_path),
+        reward=request.reward,
+        credit=request.credit,
+        terms=tuple(
+            Reward(name=each.name, value=each.value, weight=each.weight, reason=each.reason) for each in request.terms
+        ),
+        corrections=tuple(
+            Corrected(pointer=each.pointer, value=each.value, by=each.by, reason=each.reason)
+            for each in request.corrections
+        ),
+        gradient_handle=request.gradient_handle,
+    )
+
+
+def _digest(request: m.ReflectRequest) -> Digest:
+    """Of the signal without its envelope, which differs from attempt to attempt."""
+    return digest_of(msgspec.json.encode(msgspec.structs.replace(request, envelope=m.Envelope())))
+
+
+def _again(key: str, digest: Digest, kept: Digest, response: m.ReflectResponse) -> m.ReflectResponse:
+    if digest != kept:
+        message = f"effect key {key!r} was used with another signal; a key stands for one"
+        raise refusal(Code.ALREADY_EXISTS, Reason.KEY_CONFLICT, message)
+    return msgspec.structs.replace(response, result=msgspec.structs.replace(response.result, replayed=True))

@@ -1,0 +1,154 @@
+"""What became of a component that was asked: an answer that may stand, or the error to tell."""
+
+import asyncio
+import math
+from typing import Any, Final
+
+import orjson
+
+from stretto.acp import messages as m
+from stretto.acp.names import Verb
+from stretto.acp.server.answer import Answer
+from stretto.acp.server.served import Served
+from stretto.record.canonical import snapshot
+from stretto.record.texts import log_raised, text_of
+from stretto.types.errors import (
+    NOTHING_HAPPENED,
+    Code,
+    ComponentError,
+    ContractError,
+    InDoubtError,
+    NotJsonError,
+    ShedError,
+    StrettoError,
+)
+from stretto.types.json import JsonObject
+from stretto.types.messages import Response, Usage
+from stretto.types.waited import NeverBegun
+
+GRADIENT_HANDLE: Final = "gradient_handle"
+"""Key in a response's evidence: by what the component finds this call again."""
+
+_NOTHING: Final = m.Result().usage
+"""The default itself, which is left out where it is written."""
+
+_ACTION: Final = "execute_action"
+"""Key in a plan's output: what it wants done next."""
+
+
+def answer_of(served: Served, verb: Verb, response: Response, waited_ms: float, worked_ms: float) -> Answer:
+    """The answer that a response stands for. Raises ContractError when it may not stand."""
+    name = served.card.name
+    if not isinstance(response, Response):
+        raise ContractError(f"component '{name}' returned {type(response).__name__}, not a Response")
+    output = _encoded(f"the output of '{name}'", response.output)
+    if output[:1] != b"{":
+        raise ContractError(f"component '{name}' returned no JSON object")
+    value: JsonObject | None = None
+    if served.output_check is not None:
+        value = orjson.loads(output)
+        if not served.output_check.is_valid(value):
+            raise ContractError(f"the output of '{name}' breaks its schema:", served.output_check.violations(value))
+    wanted = _wanted(orjson.loads(output) if value is None else value) if verb is Verb.PLAN else None
+    result, handle = _result(served, response, waited_ms, worked_ms)
+    return Answer(result=result, output=output, execute_action=wanted, gradient_handle=handle)
+
+
+def error_of(served: Served, task: "asyncio.Task[Any]", *, is_time_up: bool) -> StrettoError:
+    """What to tell of a component that gave no response."""
+    name = served.card.name
+    if task.cancelled():
+        return _cancelled(name, task, is_time_up=is_time_up)
+    error = task.exception()
+    if isinstance(error, ComponentError):
+        return error
+    if is_time_up and isinstance(error, TimeoutError):
+        return too_late(name)
+    if error is None:
+        raise RuntimeError(f"component '{name}' gave a response, and is asked for its error")
+    log_raised(name, error)
+    text = f"component '{name}' raised {type(error).__name__}: {text_of(error)}"
+    if isinstance(error, StrettoError):
+        return ComponentError(text, Code.INTERNAL)
+    if isinstance(error, TimeoutError):
+        return ComponentError(text, Code.DEADLINE_EXCEEDED)
+    return ComponentError(text, Code.UNAVAILABLE if isinstance(error, OSError) else Code.UNKNOWN)
+
+
+def too_late(name: str) -> ComponentError:
+    """The component had no more time."""
+    return ComponentError(f"component '{name}' did not answer in the time that was left", Code.DEADLINE_EXCEEDED)
+
+
+def may_have_happened(error: StrettoError) -> bool:
+    """Whether a write that ended so is in doubt."""
+    if not isinstance(error, ComponentError):
+        return True
+    return isinstance(error, InDoubtError) or (error.sent and error.rpc_code not in NOTHING_HAPPENED)
+
+
+def _cancelled(name: str, task: "asyncio.Task[Any]", *, is_time_up: bool) -> ComponentError:
+    never = _cause_of(task)
+    if isinstance(never, NeverBegun):
+        return ShedError(
+            f"component '{name}' waited {never.queue_ms / 1000:.3g} s for {never.awaited} and was not asked: "
+            f"{never.remedy}",
+            queue_ms=never.queue_ms,
+        )
+    if is_time_up:
+        return too_late(name)
+    return ComponentError(f"the call of component '{name}' was cancelled", Code.CANCELLED)
+
+
+def _cause_of(task: "asyncio.Task[Any]") -> BaseException | None:
+    try:
+        task.result()
+    except asyncio.CancelledError as error:
+        return error.__cause__
+    return None
+
+
+def _encoded(what: str, value: object) -> bytes:
+    try:
+        return snapshot(value)
+    except NotJsonError as error:
+        raise ContractError(f"{what} is not JSON: {error}") from error
+
+
+def _wanted(output: JsonObject) -> m.ExecuteAction | None:
+    """The action that a plan's output names, where it names one as the protocol has it."""
+    wanted = output.get(_ACTION)
+    if not isinstance(wanted, dict):
+        return None
+    action, given = wanted.get("action"), wanted.get("input", {})
+    if not isinstance(action, str) or not isinstance(given, dict):
+        return None
+    return m.ExecuteAction(action=action, input=given)
+
+
+def _result(served: Served, response: Response, waited_ms: float, worked_ms: float) -> tuple[m.Result, str]:
+    """What the response says of itself, and its gradient handle."""
+    inside_ms = response.queue_ms
+    if not isinstance(inside_ms, int | float) or not math.isfinite(inside_ms) or inside_ms < 0:
+        raise ContractError(f"component '{served.card.name}' says that it queued for {inside_ms!r:.80} milliseconds")
+    evidence = dict(response.evidence) if response.evidence else {}
+    if evidence:
+        evidence = orjson.loads(_encoded(f"the evidence of '{served.card.name}'", evidence))
+    handle = evidence.get(GRADIENT_HANDLE)
+    return m.Result(
+        outcome=str(response.outcome),
+        usage=_NOTHING if response.usage is None else _spent(served.card.name, response.usage),
+        queue_ms=round(waited_ms + inside_ms, 3),
+        service_ms=round(max(0.0, worked_ms - inside_ms), 3),
+        evidence=evidence,
+        component=served.ref,
+    ), handle if isinstance(handle, str) else ""
+
+
+def _spent(name: str, usage: Usage) -> m.Spent:
+    tokens, cost = (usage.input_tokens, usage.output_tokens), usage.cost
+    if not all(isinstance(each, int) and 0 <= each <= m.MAX_UINT32 for each in tokens):
+        raise ContractError(f"component '{name}' reports {tokens!r:.80} tokens; expected whole numbers, 0 or more")
+    if not isinstance(cost, int | float) or not math.isfinite(cost):
+        raise ContractError(f"component '{name}' reports the cost {cost!r:.80}; expected a finite number")
+    return m.Spent(input_tokens=tokens[0], output_tokens=tokens[1], cost=cost)

@@ -1,0 +1,189 @@
+"""The protocol over HTTP: a bare ASGI application, since a framework's routing would cost more than the call."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias, TypeVar
+
+import msgspec
+
+from stretto.acp import messages as m
+from stretto.acp.failure import AcpError, Failure
+from stretto.acp.json_form import decode, encode
+from stretto.acp.names import Reason, Verb
+from stretto.acp.problem import problem_of
+from stretto.acp.server.desk import Desk
+from stretto.acp.server.openapi import openapi
+from stretto.acp.server.refusal import malformed
+from stretto.acp.server.tokens import Tokens
+from stretto.serve.acp_body import Headers, Receive, hold_to_json, read_body
+from stretto.serve.acp_metrics import CONTENT_TYPE, AcpMetrics
+from stretto.serve.acp_watch import Watch
+from stretto.types.errors import Code
+
+Scope: TypeAlias = Mapping[str, Any]
+Send: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[None]]
+Header: TypeAlias = tuple[bytes, bytes]
+"""Of ASGI. Any: a message holds what its type says."""
+
+OPENAPI: Final = "/acp/v1/openapi.json"
+
+M = TypeVar("M", bound=m.Message)
+
+_VERBS: Final = {verb.path: verb for verb in Verb}
+
+_READING: Final = frozenset({"GET", "HEAD"})
+"""Some balancers ask whether a server is well without wanting the answer's body."""
+
+_JSON: Final = (b"content-type", b"application/json")
+
+_TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
+
+_log: Final = logging.getLogger(__name__)
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What is sent back."""
+
+    status: int
+    headers: tuple[Header, ...]
+    body: bytes
+
+
+class _UnreadError(Exception):
+    """Refused before the body was read, so that the connection can carry no other request."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class AcpHttp:
+    """The ASGI application over a desk."""
+
+    def __init__(self, desk: Desk, tokens: Tokens | None, metrics: AcpMetrics) -> None:
+        self._desk = desk
+        self._tokens = tokens
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise RuntimeError(f"{scope['type']} is not served")
+        verb = _VERBS.get(scope["path"])
+        try:
+            reply = self._other(scope) if verb is None else await self._asked(verb, scope, receive)
+        except ConnectionError:  # nobody is there to be answered
+            return
+        headers = [*reply.headers, (b"content-length", b"%d" % len(reply.body))]
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": reply.body})
+
+    async def _asked(self, verb: Verb, scope: Scope, receive: Receive) -> Reply:
+        """The reply to a verb, whatever happens; ConnectionError when the client hung up."""
+        arrived = asyncio.get_running_loop().time()
+        code: Code | None = None
+        try:
+            return await self._answer(verb, scope, receive, arrived)
+        except (AcpError, _UnreadError) as error:
+            code = error.failure.code
+            return _problem(error.failure, closes=isinstance(error, _UnreadError))
+        except ConnectionError:
+            code = Code.CANCELLED
+            raise
+        except Exception:  # noqa: BLE001  # the boundary: nothing of it goes over the wire
+            _log.exception("a call of %s failed inside the server", verb)
+            code = Code.INTERNAL
+            return _problem(Failure(code=code, message="the server failed; its log says how"))
+        finally:
+            self._metrics.count(verb, code, asyncio.get_running_loop().time() - arrived)
+
+    async def _answer(self, verb: Verb, scope: Scope, receive: Receive, arrived: float) -> Reply:
+        headers: Headers = dict(scope["headers"])
+        if scope["method"] != "POST":
+            self._hold_token(headers)
+            if verb is Verb.DESCRIBE and scope["method"] in _READING:
+                return Reply(200, (_JSON,), encode(self._desk.describe(m.DescribeRequest())))
+            return _not_by(scope, "POST")
+        body = await self._body(receive, headers)
+        if verb is Verb.DESCRIBE:
+            return Reply(200, (_JSON,), encode(self._desk.describe(read(body, m.DescribeRequest))))
+        watch = Watch(receive)
+        try:
+            return Reply(200, (_JSON,), await self._called(verb, body, arrived))
+        except asyncio.CancelledError:
+            if not watch.hung_up:  # the grace of a server that stops is over
+                raise _stopped() from None
+            raise ConnectionError("the client hung up") from None
+        finally:
+            watch.end()
+
+    async def _body(self, receive: Receive, headers: Headers) -> bytes:
+        try:
+            self._hold_token(headers)
+            hold_to_json(headers)
+            return await read_body(receive, headers, self._desk.limits)
+        except AcpError as error:
+            raise _UnreadError(error.failure) from error
+
+    def _hold_token(self, headers: Headers) -> None:
+        if self._tokens is not None:
+            self._tokens.hold(headers.get(b"authorization"))
+
+    async def _called(self, verb: Verb, body: bytes, arrived: float) -> bytes:
+        if verb is Verb.REFLECT:
+            return encode(await self._desk.reflect(read(body, m.ReflectRequest), arrived))
+        if verb is Verb.VJP:
+            return encode(await self._desk.vjp(read(body, m.VjpRequest), arrived))
+        request = read(body, m.CallRequest)
+        answer = await self._desk.call(verb, request, arrived, may_hold_blobs=b"$blob" in body)
+        return encode(answer.response(as_text=True)) if request.input_json else answer.json()
+
+    def _other(self, scope: Scope) -> Reply:
+        """The reply to what is no verb."""
+        path = scope["path"]
+        if path not in ("/livez", "/readyz", "/metrics", OPENAPI):
+            served = "POST /acp/v1/{plan|execute|observe|reflect|describe|vjp}, GET /livez, /readyz, /metrics"
+            message = f"{scope['method']} {path[:200]} is not served; served are {served} and {OPENAPI}"
+            return _problem(Failure(code=Code.NOT_FOUND, message=message))
+        if scope["method"] not in _READING:
+            return _not_by(scope, "GET, HEAD")
+        if path == "/livez":
+            return Reply(200, (_TEXT,), b"ok\n")
+        if path == "/readyz":
+            return Reply(503, (_TEXT,), b"draining\n") if self._desk.is_draining else Reply(200, (_TEXT,), b"ready\n")
+        try:
+            self._hold_token(dict(scope["headers"]))
+        except AcpError as error:
+            return _problem(error.failure)
+        if path == OPENAPI:
+            return Reply(200, (_JSON,), msgspec.json.encode(openapi()))
+        return Reply(200, ((b"content-type", CONTENT_TYPE.encode()),), self._metrics.text())
+
+
+def read(body: bytes, form: type[M]) -> M:
+    """The message in a body. Raises AcpError for a body that holds none."""
+    try:
+        return decode(body, form)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise malformed(f"the body is no {form.__name__}: {error}") from error
+
+
+def _problem(failure: Failure, *, closes: bool = False) -> Reply:
+    status, headers, body = problem_of(failure)
+    sent = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    if failure.code is Code.UNAUTHENTICATED:
+        sent.append((b"www-authenticate", b"Bearer"))  # RFC 9110, section 11.6.1
+    if closes:
+        sent.append((b"connection", b"close"))
+    return Reply(status, tuple(sent), body)
+
+
+def _not_by(scope: Scope, allowed: str) -> Reply:
+    message = f"{scope['path']} is not served by {scope['method']}; ask by {allowed}"
+    reply = _problem(Failure(code=Code.INVALID_ARGUMENT, message=message))
+    return Reply(reply.status, (*reply.headers, (b"allow", allowed.encode())), reply.body)
+
+
+def _stopped() -> AcpError:
+    message = "the server stopped before the component had answered"
+    return AcpError(Failure(code=Code.UNAVAILABLE, message=message, reason=Reason.DRAINING))

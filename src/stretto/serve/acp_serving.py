@@ -1,0 +1,214 @@
+"""Runs a desk behind its doors until SIGTERM or Ctrl-C, and lets go of them in order."""
+
+import asyncio
+import logging
+import signal
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Final, Protocol
+
+import msgspec
+import uvicorn
+
+from stretto.acp.server.desk import Desk
+from stretto.acp.server.tokens import Tokens
+from stretto.serve.acp_guard import GuardedProtocol
+from stretto.serve.acp_http import AcpHttp
+from stretto.serve.acp_metrics import AcpMetrics
+from stretto.serve.acp_tls import Tls
+from stretto.serve.listening import address_of, listen
+
+KEEP_ALIVE_S: Final = 65
+"""Longer than clients keep an idle connection (aiohttp 15 s, most balancers 60 s): where the server closes first, a
+request that was just sent is lost."""
+
+_FLUSH_S: Final = 1
+"""For answers that are being written when the grace is over."""
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+_log: Final = logging.getLogger(__name__)
+
+
+class Doors(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a desk is reached, and by whom."""
+
+    http: tuple[str, int] | None = None
+    """Host and port; None is not served, port 0 takes a free one."""
+    grpc: tuple[str, int] | None = None
+    tokens: Tokens | None = None
+    """None lets everybody in."""
+    tls: Tls | None = None
+
+
+class Door(Protocol):
+    """One transport of a desk."""
+
+    @property
+    def url(self) -> str:
+        """Where it is, as a client writes it."""
+        ...
+
+    async def open(self) -> None:
+        """Take requests from now on."""
+        ...
+
+    async def drain(self) -> None:
+        """Tell whoever asks about health that the server is about to stop; requests are still read."""
+        ...
+
+    async def close(self, *, at_once: bool) -> None:
+        """Let requests in progress be written, or not, and let go of the connections."""
+        ...
+
+
+class HttpDoor:
+    """HTTP by uvicorn, at a socket that listens already."""
+
+    def __init__(
+        self, desk: Desk, listening: socket.socket, *, tokens: Tokens | None, metrics: AcpMetrics, tls: Tls | None
+    ) -> None:
+        config = uvicorn.Config(
+            AcpHttp(desk, tokens, metrics),
+            http=GuardedProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=_FLUSH_S,
+            ssl_certfile=None if tls is None else tls.cert,
+            ssl_keyfile=None if tls is None else tls.key,
+            ssl_ca_certs=None if tls is None or tls.client_ca is None else str(tls.client_ca),
+            ssl_cert_reqs=ssl.CERT_NONE if tls is None or tls.client_ca is None else ssl.CERT_REQUIRED,
+        )
+        self._server = _Server(config)
+        self._listening = listening
+        self._is_tls = tls is not None
+        self._serving: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        plain = address_of(self._listening)
+        return plain.replace("http:", "https:", 1) if self._is_tls else plain
+
+    async def open(self) -> None:
+        self._serving = asyncio.create_task(self._server.serve(sockets=[self._listening]))
+        await self._server.ready.wait()
+
+    async def drain(self) -> None:
+        """Nothing: ``/readyz`` asks the desk."""
+
+    async def close(self, *, at_once: bool) -> None:
+        self._server.should_exit = True
+        self._server.force_exit = at_once
+        if self._serving is not None:
+            await self._serving
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to whoever runs it, and says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve_desk(
+    desk: Desk,
+    doors: Doors,
+    *,
+    grace_s: float,
+    when_ready: Callable[[Mapping[str, str]], None],
+    when_stopping: Callable[[int], None],
+) -> bool:
+    """Answer until a signal, then drain: not ready first, calls in progress answered within the grace, then gone.
+
+    `when_ready` is told the address of each door, `when_stopping` how many calls are in progress. A second signal ends
+    it at once. Returns whether every call in progress was answered.
+    """
+    opened: list[Door] = []
+    with _signals() as stop, ExitStack() as sockets:
+        made = _made(desk, doors, sockets)
+        await desk.open()
+        try:
+            for door in made.values():
+                await door.open()
+                opened.append(door)
+            when_ready({name: door.url for name, door in made.items()})
+            await stop.first.wait()
+            when_stopping(desk.in_progress)
+            for door in opened:
+                await door.drain()
+            return await _drained(desk, grace_s, stop.second)
+        finally:
+            for door in opened:
+                await door.close(at_once=stop.second.is_set())
+            await desk.close()
+
+
+def _made(desk: Desk, doors: Doors, sockets: ExitStack) -> dict[str, Door]:
+    """The doors by what they are called. Raises UsageError for a place that cannot be had."""
+    metrics, made = AcpMetrics(desk), dict[str, Door]()
+    if doors.http is not None:
+        listening = sockets.enter_context(listen(*doors.http))
+        made["http"] = HttpDoor(desk, listening, tokens=doors.tokens, metrics=metrics, tls=doors.tls)
+    if doors.grpc is not None:
+        from stretto.serve.acp_grpc import GrpcDoor  # its packages are those of another extra
+
+        made["grpc"] = GrpcDoor(desk, doors.grpc, tokens=doors.tokens, metrics=metrics, tls=doors.tls)
+    return made
+
+
+def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Makes the event loop of uvloop, where it is installed."""
+    try:
+        import uvloop
+    except ImportError:  # not on Windows
+        return None
+    return uvloop.new_event_loop
+
+
+class _Stop:
+    """How often it was told to stop."""
+
+    def __init__(self) -> None:
+        self.first = asyncio.Event()
+        self.second = asyncio.Event()
+
+    def told(self) -> None:
+        (self.second if self.first.is_set() else self.first).set()
+
+
+@contextmanager
+def _signals() -> Iterator[_Stop]:
+    stop, loop = _Stop(), asyncio.get_running_loop()
+    for each in _SIGNALS:
+        loop.add_signal_handler(each, stop.told)
+    try:
+        yield stop
+    finally:
+        for each in _SIGNALS:
+            loop.remove_signal_handler(each)
+
+
+async def _drained(desk: Desk, grace_s: float, hurry: asyncio.Event) -> bool:
+    draining = asyncio.ensure_future(desk.drain(grace_s))
+    hurrying = asyncio.ensure_future(hurry.wait())
+    try:
+        await asyncio.wait((draining, hurrying), return_when=asyncio.FIRST_COMPLETED)
+        return draining.done() and draining.result()
+    finally:
+        for each in (draining, hurrying):
+            each.cancel()
