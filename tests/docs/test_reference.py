@@ -12,7 +12,7 @@ import stretto
 from stretto.acp.failure import AcpError
 from stretto.components.codes import ComponentCode
 from stretto.components.declare import KINDS
-from stretto.components.http.action_keys import ACTION
+from stretto.components.http.action_keys import ACTION, CONFIRM
 from stretto.components.http.auth_keys import API_KEY, AUTH, BASIC, OAUTH2
 from stretto.components.http.request_keys import SOAP
 from stretto.components.http.response_keys import ERROR, PAGING, RESPONSE
@@ -99,7 +99,7 @@ TABLES: list[tuple[Page, str, Record[Any]]] = [
     *((KINDS_PAGE, key.name, cast("Record[Any]", key.shape)) for key in (SESSION, RESET, PRICES)),
     *(
         (KINDS_PAGE, key.name, cast("Record[Any]", key.shape))
-        for key in (SOAP, RESPONSE, PAGING, AUTH, BASIC, API_KEY, OAUTH2)
+        for key in (SOAP, RESPONSE, CONFIRM, PAGING, AUTH, BASIC, API_KEY, OAUTH2)
     ),
     *((KINDS_PAGE, record.name, cast("Record[Any]", record)) for record in (ACTION, ERROR, XPATH_RECORD)),
 ]

@@ -133,6 +133,56 @@ async def test_a_write_whose_answer_is_lost_is_in_doubt_and_sent_once(server: St
     assert run.steps[-1].reason is Reason.IN_DOUBT
 
 
+ASKED_ABOUT = """
+components:
+  shop:
+    kind: http
+    url: HERE/refunds
+    json: { key: call.effect_key, amount: "input.amount" }
+    output: { refund: string }
+    confirm:
+      url: HERE/refunds
+      query: { key: call.effect_key }
+      response: { statuses: [200, 404], map: { refund: "response.body.list[0].refund" } }
+      happened: "response.status == 404 ? false : response.body.list == null ? null : size(response.body.list) > 0"
+steps:
+  - name: refund
+    component: shop
+    input_mapping: { amount: "input.amount" }
+    resilience: { retry: { attempts: 2, base: 1ms } }
+output: { refund: "steps.refund.refund" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "status", "result", "sent"),
+    [
+        pytest.param(reply({"list": [{"refund": "R7"}]}), RunStatus.OK, {"refund": "R7"}, 1, id="it happened"),
+        pytest.param(reply({"list": []}), RunStatus.OK, {"refund": "R1"}, 2, id="it did not"),
+        pytest.param(reply(status=404), RunStatus.OK, {"refund": "R1"}, 2, id="nobody knows of it"),
+        pytest.param(reply({"list": None}), RunStatus.PARKED, None, 1, id="it does not tell"),
+        pytest.param(reply(status=500), RunStatus.PARKED, None, 1, id="it fails"),
+    ],
+)
+async def test_a_write_in_doubt_is_asked_about(
+    server: StandIn, start: Start, told: Reply, status: RunStatus, result: object, sent: int
+) -> None:
+    writes = 0
+
+    def answer(asked: Asked) -> Reply:
+        nonlocal writes
+        if asked.method == "GET":
+            return told
+        writes += 1
+        return reply(status=502) if writes == 1 else reply({"refund": "R1"})
+
+    server.answer = answer
+    run = await ran(start(ASKED_ABOUT), amount=3)
+    assert (run.status, writes) == (status, sent), run.error
+    assert (None if run.output is None else decoded(run.output)) == result
+    assert server.asked[1].target == f"/refunds?key={run.id}%2Frefund"
+
+
 async def test_a_write_whose_answer_cannot_be_read_is_in_doubt(server: StandIn, start: Start) -> None:
     server.answer = of_orders(lambda _: reply(b"<html>done</html>"))
     run = await ran(start(shop()), id="A1")

@@ -13,6 +13,7 @@ from stretto.components.http.pairs import Pairs
 from stretto.components.http.reading import Format
 from stretto.components.http.templates import Fill
 from stretto.components.xml.fields import XmlField
+from stretto.plan.expr import Expression
 from stretto.types.enums import Effect
 from stretto.types.json import JsonObject
 
@@ -61,7 +62,17 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     """Whether, without that, the output is fields of the body."""
     errors: tuple[ErrorRule, ...]
     paging: Paging | None
+    confirm: "Confirm | None" = None
+    """How to find out whether it happened; None where nobody can tell."""
 
     def is_answer(self, status: int) -> bool:
         """Whether a status is no failure."""
         return status in self.answers if self.answers else 200 <= status < 300
+
+
+class Confirm(msgspec.Struct, frozen=True):
+    """A read that tells whether a write in doubt happened."""
+
+    action: Action
+    happened: Expression
+    """True when it did, and the answer is then the write's; false when it surely did not; null when it cannot tell."""

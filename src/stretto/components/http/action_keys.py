@@ -27,6 +27,7 @@ from stretto.spec.nodes import MapNode, Node, to_json_object
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.shapes import Choice
 from stretto.spec.source import Located, Span
+from stretto.spec.texts import EXPRESSION
 from stretto.types.enums import Effect
 from stretto.types.errors import Problem
 from stretto.types.json import JsonObject
@@ -51,19 +52,8 @@ EFFECTS: Final = Key(
     also=("effect",),
 )
 
-ACTION_KEYS: Final[tuple[Key[Any], ...]] = (
-    URL,
-    METHOD,
-    QUERY,
-    HEADERS,
-    *BODIES,
-    INPUT,
-    OUTPUT,
-    RESPONSE,
-    ERRORS,
-    PAGING,
-    EFFECTS,
-)
+_ASKING: Final[tuple[Key[Any], ...]] = (URL, METHOD, QUERY, HEADERS, *BODIES, RESPONSE, ERRORS)
+"""Keys of whatever is asked."""
 
 
 class ActionSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +75,7 @@ class ActionSpec(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[ErrorSpec, ...]
     paging: PagingSpec | None
     effect: Effect | None
+    confirm: "ConfirmSpec | None"
     written: JsonObject
     """All of it as plain values, for the digest."""
 
@@ -99,14 +90,21 @@ class ActionSpec(msgspec.Struct, frozen=True, kw_only=True):
         return [key.name for key in BODIES if getattr(self, key.name) is not None]
 
 
+class ConfirmSpec(msgspec.Struct, frozen=True):
+    """A read that tells whether the write happened, as it was written."""
+
+    action: ActionSpec
+    happened: Located[str]
+
+
 def action_spec(fields: Fields) -> ActionSpec | None:
     """Read one; None after reporting that something it needs is not there."""
     url, method, schema, output = fields.get(URL), fields.get(METHOD), fields.get(INPUT), fields.get(OUTPUT)
     response, errors = fields.get(RESPONSE), fields.get(ERRORS)
     bodies: dict[str, Any] = {key.name: fields.get(key) for key in BODIES}
     headers, query = fields.get(HEADERS), fields.get(QUERY)
-    paging, effect = fields.get(PAGING), fields.get(EFFECTS)
-    needed: tuple[Key[Any], ...] = (RESPONSE, ERRORS, PAGING, *BODIES)
+    paging, effect, confirm = fields.get(PAGING), fields.get(EFFECTS), fields.get(CONFIRM)
+    needed: tuple[Key[Any], ...] = (RESPONSE, ERRORS, PAGING, CONFIRM, *BODIES)
     if url is None or any(key in fields and fields.get(key) is None for key in needed):
         return None
     has_body = any(value is not None for value in bodies.values())
@@ -123,6 +121,7 @@ def action_spec(fields: Fields) -> ActionSpec | None:
         errors=errors or (),
         paging=paging,
         effect=effect,
+        confirm=confirm,
         written=_written(fields.node),
     )
 
@@ -136,6 +135,36 @@ def _needed(key: Key[Any]) -> Key[Any]:
     """The same key, where nothing else can stand in its place."""
     return Key(key.name, key.shape, means=key.means, example=key.example, required=True, also=key.also)
 
+
+HAPPENED: Final = Key(
+    "happened",
+    EXPRESSION,
+    means="condition over `response`: true when it happened, false when it surely did not; null says neither",
+    example='happened: "response.status == 200"',
+    required=True,
+)
+
+
+def _confirm(fields: Fields) -> ConfirmSpec | None:
+    happened, action = fields.get(HAPPENED), action_spec(fields)
+    return None if happened is None or action is None else ConfirmSpec(action, happened)
+
+
+CONFIRM: Final = Key(
+    "confirm",
+    Record(
+        "confirm",
+        means="A read that tells whether a write in doubt happened.",
+        keys=(HAPPENED, *(_needed(key) if key is URL else key for key in _ASKING)),
+        build=_confirm,
+        is_thing=False,
+        may_be_empty=False,
+    ),
+    means="a read that tells whether the write happened whose answer was lost; its answer is then the write's",
+    example='confirm: { url: "https://x.example/payments/{call.effect_key}", happened: "response.status == 200" }',
+)
+
+ACTION_KEYS: Final[tuple[Key[Any], ...]] = (*_ASKING, INPUT, OUTPUT, PAGING, EFFECTS, CONFIRM)
 
 ACTION: Final[Record[ActionSpec]] = Record(
     "action",

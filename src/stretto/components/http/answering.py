@@ -8,7 +8,7 @@ from stretto.components.http.action import Action
 from stretto.components.http.error_rules import first_that_fits
 from stretto.components.http.failures import fault_error, refusal, unreadable
 from stretto.components.http.reading import Answer, read_answer
-from stretto.components.http.scope import Frame, answered
+from stretto.components.http.scope import ITEMS, RESPONSE, Frame, answered
 from stretto.components.http.secrets import Secrets
 from stretto.components.waiting import Wait
 from stretto.components.web.failures import Peer
@@ -16,14 +16,15 @@ from stretto.components.web.reply import Reply
 from stretto.components.web.retry_after import retry_after_s
 from stretto.types.errors import ComponentError, ExpressionError
 from stretto.types.json import Json, JsonObject
+from stretto.types.messages import Response
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """One call on its way."""
 
     action: Action
-    data: JsonObject
-    """The action's input."""
+    frame: Frame
+    """What its request is made of."""
     secrets: Secrets
     waited: Wait
 
@@ -47,7 +48,7 @@ def checked(exchange: Exchange) -> Answer:
     """
     action, secrets, reply = exchange.asking.action, exchange.asking.secrets, exchange.reply
     answer = read_answer(reply, action.form, action.fields, secrets.out_of_answer(reply.body))
-    frame = answered(exchange.asking.data, answer.value)
+    frame = answered(exchange.asking.frame, answer.value)
     rule = first_that_fits(action.errors, reply.status, frame)
     if rule is not None:
         raise rule.error(exchange.peer, frame, retry_after_s(reply.headers, time.time()), secrets)
@@ -61,10 +62,20 @@ def checked(exchange: Exchange) -> Answer:
     return answer
 
 
-def output_of(exchange: Exchange, frame: Frame) -> JsonObject:
-    """The output of an answer, or of the pages that were gathered. Raises ComponentError where it cannot be made."""
+def response_of(exchange: Exchange, frame: Frame) -> Response:
+    """The component's response: the output of an answer, or of the pages that were gathered.
+
+    Raises ComponentError where it cannot be made.
+    """
+    asking = exchange.asking
+    return Response(
+        output=_output(exchange, frame), queue_ms=asking.waited.ms, evidence={"status": exchange.reply.status}
+    )
+
+
+def _output(exchange: Exchange, frame: Frame) -> JsonObject:
     action = exchange.asking.action
-    response, items = frame[1], frame[2]
+    response, items = frame[RESPONSE], frame[ITEMS]
     try:
         made = _given(action, response, items) if action.map is None else action.map(frame, exchange.asking.secrets)
     except ExpressionError as error:

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from stretto.components.http.action import READING, Action, Method
+from msgspec.structs import replace
+
+from stretto.components.http.action import READING, Action, Confirm, Method
 from stretto.components.http.action_keys import ActionSpec
 from stretto.components.http.address import compile_address
 from stretto.components.http.bodies import Body, form_body, json_body, soap_body, xml_body
@@ -35,8 +37,8 @@ _NO_PAIRS: Final[Pairs] = {}
 
 def compile_action(
     spec: ActionSpec, headers: MapNode | None, errors: Sequence[ErrorSpec], report: Report
-) -> tuple[Action, Pairs] | None:
-    """Compile one, and the headers of all for it; `errors` of all come after its own.
+) -> Action | None:
+    """Compile one; the headers of all are sent under its own, and the errors of all come after its own.
 
     None after reporting what is wrong. Raises MissingExtraError for XML without the package that reads it.
     """
@@ -54,14 +56,15 @@ def compile_action(
     body = _body(spec, request, report)
     rules = _rules([*spec.errors, *errors], answer, report)
     paging = _paging(spec.paging, answer, effect, spec, report)
+    confirm = _confirm(spec, effect, headers, report)
     made = _map(spec, of_gathered(answer) if spec.paging else answer, report)
     if report or address is None:
         return None
-    compiled = Action(
+    return Action(
         method=spec.method,
         address=address,
         query=query,
-        headers=own,
+        headers={**shared, **own},
         body=body,
         effect=effect,
         input=spec.input or implied_input(mark.root for mark in address.placeholders if mark.type is not None),
@@ -73,8 +76,8 @@ def compile_action(
         takes_fields=spec.output is not None or bool(fields),
         errors=rules,
         paging=paging,
+        confirm=confirm,
     )
-    return compiled, shared
 
 
 def _form(spec: ActionSpec) -> Format:
@@ -156,6 +159,22 @@ def _paging(paging: PagingSpec | None, scope: Scope, effect: Effect, spec: Actio
     if items is None or onward is None:
         return None
     return Paging(items=items, next=onward, query=paging.query, max_pages=paging.max_pages)
+
+
+def _confirm(spec: ActionSpec, effect: Effect, headers: MapNode | None, report: Report) -> Confirm | None:
+    """Its errors are its own: what is an error of the write may be the very answer here."""
+    given = spec.confirm
+    if given is None:
+        return None
+    if effect is not Effect.WRITE:
+        message = "what only reads is never in doubt"
+        report.add(spec.problem("confirm", SpecCode.NO_EFFECT, message, expected="a write, or no `confirm`"))
+    asking = replace(given.action, input=spec.input, output=given.action.output or spec.output, effect=Effect.READ)
+    action = compile_action(asking, headers, (), report)
+    if action is None:
+        return None
+    happened = compile_located(given.happened, _answer_scope(asking, dict(action.fields)), report, expect=BOOL)
+    return None if happened is None else Confirm(action, happened)
 
 
 def _list(text: Located[str], scope: Scope, report: Report) -> Expression | None:

@@ -8,7 +8,7 @@ from stretto.components.http.action import Action
 from stretto.components.http.action_keys import ACTION, ACTION_KEYS, ActionSpec, action_spec
 from stretto.components.http.auth_keys import AUTH
 from stretto.components.http.compiling import compile_action
-from stretto.components.http.pairs import Pairs, is_header_name
+from stretto.components.http.pairs import is_header_name
 from stretto.components.http.request_keys import HEADERS, URL
 from stretto.components.http.requests import DEFAULT_IDEMPOTENCY_HEADER
 from stretto.components.http.response_keys import ERRORS
@@ -109,17 +109,16 @@ def _build(fields: Fields) -> Make | None:
         return None
     shared = ONLY not in specs
     headers, errors = (fields.get(HEADERS), fields.get(ERRORS)) if shared else (None, None)
-    compiled: dict[str, tuple[Action, Pairs]] = {}
+    compiled: dict[str, Action] = {}
     for name, spec in specs.items():
         found = compile_action(spec, headers, errors or (), fields.report)
         if found is not None:
             compiled[name] = found
-    if len(compiled) < len(specs) or not _check_effects(fields, [action for action, _ in compiled.values()]):
+    if len(compiled) < len(specs) or not _check_effects(fields, list(compiled.values())):
         return None
     settings = HttpSettings(
         actions={name: spec.written for name, spec in specs.items()},
-        compiled={name: action for name, (action, _) in compiled.items()},
-        shared_headers={name: pairs for name, (_, pairs) in compiled.items()},
+        compiled=compiled,
         headers=_written(fields, HEADERS) if shared else {},
         errors=_listed(fields) if shared else [],
         **options,

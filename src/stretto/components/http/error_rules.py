@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from stretto.components.http.failures import said_in
-from stretto.components.http.scope import Frame
+from stretto.components.http.scope import RESPONSE, Frame
 from stretto.components.http.secrets import Secrets
 from stretto.components.web.failures import MAX_QUOTED_CHARS, Peer, one_line
 from stretto.plan.expr import Expression
@@ -37,7 +37,7 @@ class ErrorRule(msgspec.Struct, frozen=True, kw_only=True):
 
     def error(self, peer: Peer, frame: Frame, retry_after_s: float | None, secrets: Secrets) -> ComponentError:
         """The error, in the service's words where it has any."""
-        response = frame[1]
+        response = frame[RESPONSE]
         said = self._said(frame) or said_in(response["body"])
         text = f"{peer.who} answered {response['status']}: {said or _UNSAID}"
         return ComponentError(secrets.out_of(text), self.code, retryable=self.retryable, retry_after_s=retry_after_s)

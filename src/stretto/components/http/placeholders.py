@@ -70,7 +70,8 @@ def _path(text: Located[str], inner: str, offset: int, scope: Scope, report: Rep
         suggestion = f"{{{inner.removeprefix('input.')}}}"
         report.add(place.problem(SpecCode.VALUE, message, expected="a field of the input", suggestion=suggestion))
         return None
-    path = inner if head in scope.types and head != root else f"{root}.{inner}"
+    is_root = head in scope.types and head != root and head not in scope.types[root].fields
+    path = inner if is_root else f"{root}.{inner}"
     try:
         compiled = compile_expression(path, scope)
     except ExprProblems as found:

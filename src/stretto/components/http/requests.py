@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from stretto.components.http.action import ACCEPTED, READING, Action
 from stretto.components.http.exchange import Outgoing
-from stretto.components.http.pairs import Pairs, as_headers, as_query, fill_pairs
+from stretto.components.http.pairs import as_headers, as_query, fill_pairs
 from stretto.components.http.scope import Frame
 from stretto.components.http.secrets import Secrets
 from stretto.components.http.values import UnfitError
@@ -19,7 +19,7 @@ DEFAULT_IDEMPOTENCY_HEADER: Final = "Idempotency-Key"
 
 
 def request_of(
-    name: str, action: Action, shared: Pairs, idempotency_header: str, call: Call, frame: Frame, secrets: Secrets
+    name: str, action: Action, idempotency_header: str, call: Call, frame: Frame, secrets: Secrets
 ) -> Outgoing:
     """What is sent, but for what proves who asks. `idempotency_header` is empty where no key goes along.
 
@@ -28,7 +28,7 @@ def request_of(
     try:
         url = action.address.fill(frame, secrets)
         query = as_query(fill_pairs(action.query, "query", frame, secrets))
-        own = as_headers(fill_pairs({**shared, **action.headers}, "headers", frame, secrets))
+        own = as_headers(fill_pairs(action.headers, "headers", frame, secrets))
         body = None if action.body is None else action.body.encode(frame, secrets)
     except (UnfitError, ExpressionError) as error:
         text = f"component '{name}' cannot make a request of this input: {error}"

@@ -18,8 +18,9 @@ RESPONSE: Final = 1
 ITEMS: Final = 2
 PAGE: Final = 3
 ITEM: Final = 4
+CALL: Final = 5
 
-_SLOTS: Final = {"input": INPUT, "response": RESPONSE, "items": ITEMS, "page": PAGE, "item": ITEM}
+_SLOTS: Final = {"input": INPUT, "response": RESPONSE, "items": ITEMS, "page": PAGE, "item": ITEM, "call": CALL}
 
 _TEXTS: Final = ValueType(kind=Kind.OBJECT, rest=STRING)
 
@@ -51,9 +52,12 @@ class Scope(msgspec.Struct, frozen=True):
         return Scope({**self.types, name: value_type})
 
 
+_CALL: Final = object_of({"effect_key": STRING})
+
+
 def of_request(input_type: ValueType) -> Scope:
-    """What a request is made of."""
-    return Scope({"input": input_type})
+    """What a request is made of: the input, and `call`, whose effect key names the write, whatever the attempt."""
+    return Scope({"input": input_type, "call": _CALL})
 
 
 def of_answer(input_type: ValueType, body: ValueType = DYN) -> Scope:
@@ -75,11 +79,13 @@ def of_gathered(scope: Scope) -> Scope:
     return scope.with_root("items", array_of(DYN))
 
 
-def frame_of(data: JsonObject) -> Frame:
+def frame_of(data: JsonObject, effect_key: str) -> Frame:
     """The frame of a request, in which there is no answer yet."""
-    return [data, None, None, None, None]
+    return [data, None, None, None, None, {"effect_key": effect_key}]
 
 
-def answered(data: JsonObject, response: Json, items: list[Json] | None = None, page: int = 1) -> Frame:
-    """The frame of an answer."""
-    return [data, response, items, page, None]
+def answered(frame: Frame, response: JsonObject, items: list[Json] | None = None, page: int = 1) -> Frame:
+    """The frame of a request, with its answer."""
+    made = list(frame)
+    made[RESPONSE], made[ITEMS], made[PAGE] = response, items, page
+    return made

@@ -8,7 +8,6 @@ import msgspec
 from stretto.components.declared import declared
 from stretto.components.http.action import Action
 from stretto.components.http.auth import Auth
-from stretto.components.http.pairs import Pairs
 from stretto.components.http.requests import DEFAULT_IDEMPOTENCY_HEADER
 from stretto.types.ids import Digest, digest_of
 from stretto.types.json import Json, JsonObject
@@ -20,9 +19,7 @@ measured."""
 DEFAULT_MAX_RESPONSE_BYTES: Final = 8 * 1024 * 1024
 """As much as one step's output may have."""
 
-_INDIFFERENT: Final = frozenset(
-    {"compiled", "auth", "shared_headers", "max_connections", "max_response_bytes", "description"}
-)
+_INDIFFERENT: Final = frozenset({"compiled", "auth", "max_connections", "max_response_bytes", "description"})
 
 ONLY: Final = ""
 """Name of the one action of a service that has no others."""
@@ -37,8 +34,6 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     action_field: str = ""
     headers: JsonObject = msgspec.field(default_factory=dict)
     """Of all actions, as written."""
-    shared_headers: Mapping[str, Pairs] = msgspec.field(default_factory=dict)
-    """The same, compiled for each action."""
     errors: list[Json] = msgspec.field(default_factory=list)
     """Of all actions, as written."""
     auth: Auth | None = None

@@ -34,7 +34,7 @@ TEXT = st.text() | st.text(alphabet="./\\%2eEfF?#&=;@:{}[] \r\n\0aé")
 @given(TEXT, TEXT | st.integers() | st.booleans())
 def test_a_value_stays_in_its_part_of_the_path(a: str, b: str | int | bool) -> None:
     try:
-        url = TEMPLATE.fill(frame_of({"a": a, "b": b}), Secrets("it"))
+        url = TEMPLATE.fill(frame_of({"a": a, "b": b}, "run/step"), Secrets("it"))
     except UnfitError:
         return
     assert url.isascii()
@@ -50,7 +50,7 @@ def test_a_value_stays_in_its_part_of_the_path(a: str, b: str | int | bool) -> N
 @given(TEXT)
 def test_a_value_that_is_refused_would_have_led_elsewhere(a: str) -> None:
     try:
-        TEMPLATE.fill(frame_of({"a": a, "b": "x"}), Secrets("it"))
+        TEMPLATE.fill(frame_of({"a": a, "b": "x"}, "run/step"), Secrets("it"))
     except UnfitError:
         steps = {step for text in (a, unquote(a)) for step in text.replace("\\", "/").split("/")}
         assert not a or steps & {".", ".."} or any(ord(mark) < 32 or ord(mark) == 127 for mark in a)
@@ -93,6 +93,6 @@ def test_https_is_another_origin_than_http() -> None:
 
 
 def test_the_root_is_an_address_too() -> None:
-    assert compiled("http://h").fill(frame_of({}), Secrets("it")) == "http://h/"
-    assert compiled("http://h/").fill(frame_of({}), Secrets("it")) == "http://h/"
-    assert compiled("http://h?wsdl").fill(frame_of({}), Secrets("it")) == "http://h/?wsdl"
+    assert compiled("http://h").fill(frame_of({}, "run/step"), Secrets("it")) == "http://h/"
+    assert compiled("http://h/").fill(frame_of({}, "run/step"), Secrets("it")) == "http://h/"
+    assert compiled("http://h?wsdl").fill(frame_of({}, "run/step"), Secrets("it")) == "http://h/?wsdl"
