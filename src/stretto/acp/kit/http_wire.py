@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from io import BytesIO
 from typing import Final
 
 import aiohttp
@@ -76,7 +77,7 @@ class HttpWire:
         async with self._session.request(
             http.method,
             self._base + path,
-            data=body if has_body else None,
+            data=BytesIO(body) if has_body else None,
             headers=headers,
             skip_auto_headers=skipped,
             allow_redirects=False,

@@ -10,6 +10,7 @@ class AcpVerbs(LazyGroup):
 
     modules = {  # noqa: RUF012  # declared ClassVar by the base
         "serve": "stretto.cli.acp.serve",
+        "describe": "stretto.cli.acp.describe",
         "verify": "stretto.cli.acp.verify",
         "openapi": "stretto.cli.acp.openapi",
         "proto": "stretto.cli.acp.proto",

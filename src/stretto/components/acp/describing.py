@@ -59,9 +59,9 @@ def _kept(file: Path) -> m.DescribeResponse:
         raise UsageError(f"{file.name} holds no card: {error}; {_MADE_BY}") from error
 
 
-_MADE_BY = "stretto acp describe URL > FILE makes one"
+_MADE_BY = "stretto acp describe URL --json > FILE makes one"
 
 
 def _remedy(target: Target) -> str:
-    kept = f"stretto acp describe {target.address} > card.json, while it runs, and `card: card.json`"
+    kept = f"stretto acp describe {target.address} --json > card.json, while it runs, and `card: card.json`"
     return f"start it, or keep its card: {kept}"

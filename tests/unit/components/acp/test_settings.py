@@ -29,7 +29,10 @@ from stretto.types.errors import UsageError
         ({"url": "acp+http://10.0.0.1:1"}, "which may not be called; without it only this machine may be"),
         ({"url": "acp+http://169.254.169.254"}, f"set {VARIABLE}=169.254.169.254:80"),
         ({"url": "acp+http://127.0.0.1:1", "card": "none.json"}, "cannot be read: No such file or directory"),
-        ({"url": "acp+http://127.0.0.1:9"}, "start it, or keep its card: stretto acp describe acp+http://127.0.0.1:9"),
+        (
+            {"url": "acp+http://127.0.0.1:9"},
+            "start it, or keep its card: stretto acp describe acp+http://127.0.0.1:9 --json",
+        ),
         ({"url": "acp+grpc://127.0.0.1:9"}, "cannot be reached"),
     ],
 )
