@@ -15,7 +15,8 @@ from stretto.types.messages import Response
 def taken(called: Called, response: Response) -> tuple[bytes, JsonObject]:
     """The encoded and decoded output that a response stands for; raises ContractError when it may not stand."""
     encoded = kept(called, response)
-    hold_to_report(called, response)
+    if not called.is_bare:
+        hold_to_report(called, response)
     return held(called, encoded)
 
 
@@ -33,9 +34,7 @@ def kept(called: Called, response: Response) -> bytes:
 
 
 def hold_to_report(called: Called, response: Response) -> None:
-    """Hold a response to what can be recorded; nothing of one that is refused is kept."""
-    if called.is_bare:
-        return
+    """Hold a response that is not bare to what can be recorded; nothing of one that is refused is kept."""
     try:
         check_report(called.name, response)
     except ContractError:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable
 from types import CoroutineType
 
-from stretto.engine.driven import awaited, driven
+from stretto.engine.driven import awaited, driven, driven_on
 from stretto.engine.effects import in_doubt_inside, over_doubt
 from stretto.engine.failure import Whose, as_component_error, whose
 from stretto.engine.opening import open_again
@@ -22,11 +22,17 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
     A late answer to a write is taken: it happened. A late answer to anything else is refused.
     """
     alarm, deadline = lane.alarm, request.call.deadline
-    alarm.deadline = deadline
     try:
         is_begun = not (op.per_run or state.shut)  # as most are
         answer = op.component(request) if is_begun else await _begun(state, op, lane, request)
-        response: Response = await driven(answer if type(answer) is CoroutineType else awaited(answer), alarm)
+        coroutine = answer if type(answer) is CoroutineType else awaited(answer)
+        try:
+            waiting = coroutine.send(None)
+        except StopIteration as done:  # as of most that wait for nothing: `driven` without its generator
+            response: Response = done.value
+        else:
+            alarm.deadline = deadline
+            response = await driven_on(coroutine, waiting, alarm)
     except (UsageError, ReplayError):
         alarm.took()  # it may have rung before
         raise
@@ -42,7 +48,8 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
             case Whose.OUTSIDE:
                 raise
     finally:
-        alarm.disarm()
+        if alarm.deadline is not None:
+            alarm.disarm()
     if deadline is not None and (alarm.rang or state.now() > deadline):
         waited = response.queue_ms if isinstance(response, Response) else 0.0
         if alarm.rang:
@@ -59,6 +66,7 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
 
 async def _begun(state: RunState, op: CallOp, lane: Lane, request: Request) -> Awaitable[Response]:
     """The call of a component that may have to be opened first, or that has a session for the run."""
+    lane.alarm.deadline = request.call.deadline
     if state.shut:
         await open_again(state, op.component_name, lane)
     return await _begun_in_session(state, op, lane, request) if op.per_run else op.component(request)

@@ -208,7 +208,8 @@ async def _receive(called: Called, response: Response, *, confirmed: bool = Fals
     effect = called.state.receipts.get(called.path)
     if effect is not None:
         await effects.receive(called.state, effect, encoded, confirmed=confirmed)
-    hold_to_report(called, response)
+    if not called.is_bare:
+        hold_to_report(called, response)
     return held(called, encoded)
 
 

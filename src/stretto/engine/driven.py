@@ -27,10 +27,20 @@ def driven(coroutine: Coroutine[Any, Any, T], alarm: Alarm) -> Generator[Any, An
     it waits for. A task that it waits for is left behind with it. The alarm is armed before it first waits: what never
     does needs no timer.
     """
+    try:
+        waiting = coroutine.send(None)
+    except StopIteration as done:
+        value: T = done.value
+        return value
+    return (yield from driven_on(coroutine, waiting, alarm))
+
+
+@awaitable_generator
+def driven_on(coroutine: Coroutine[Any, Any, T], waiting: object, alarm: Alarm) -> Generator[Any, Any, T]:
+    """`driven` for a coroutine that was begun and waits for something: one that never does needs none of this."""
     steps: Steps[T] = coroutine
     standing = 0
     try:
-        waiting = coroutine.send(None)
         alarm.arm()
         while True:
             try:

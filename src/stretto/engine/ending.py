@@ -14,8 +14,7 @@ async def finish(state: RunState, answer_by: float | None) -> None:
     """Close what the run holds, which nobody waits for after `answer_by`, and seal its record; also when it was
     cancelled."""
     run = state.run
-    in_doubt = [effect.path for effect in state.receipts.values() if effect.in_doubt]
-    if in_doubt:
+    if state.receipts and (in_doubt := [effect.path for effect in state.receipts.values() if effect.in_doubt]):
         run.status, run.reason = RunStatus.PARKED, Reason.IN_DOUBT
         if run.error is None:
             message = f"a write was sent and not answered, and may have happened: {', '.join(in_doubt)}"

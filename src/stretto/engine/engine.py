@@ -3,9 +3,9 @@
 import asyncio
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -94,10 +94,10 @@ class Engine:
         admitted = admit(plan, request)
         return await self._start(plan, admitted, self._record_of(plan, admitted), history=None)
 
-    async def run_admitted(self, plan: Plan, admitted: Admitted) -> Run:
+    def run_admitted(self, plan: Plan, admitted: Admitted) -> Coroutine[Any, Any, Run]:
         """`run` for a request that was checked before."""
         plan = self._tuned.of(plan)
-        return await self._start(plan, admitted, self._record_of(plan, admitted), history=None)
+        return self._start(plan, admitted, self._record_of(plan, admitted), history=None)
 
     async def replay(
         self, plan: Plan, run: Run, request: RunRequest, *, outputs: Mapping[str, Json], dry_run: bool = False

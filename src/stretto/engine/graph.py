@@ -107,7 +107,11 @@ async def _run_op(state: RunState, op: AnyOp, frame: Frame, prefix: str, lane: L
     if type(op) is CallOp:
         simulated = taint is not None and taint.marks(op.reads)
         try:
-            data = {name: get(frame) for name, get in op.inputs} if made is None else made
+            data = made
+            if data is None:
+                data = {}
+                for name, get in op.inputs:  # a comprehension is a call, before Python 3.12
+                    data[name] = get(frame)
         except ExpressionError as error:
             raise Place(state, frame, path, lane, taint).fail(error, simulated=simulated) from error
         call = StepCall(state, op, data, path, lane, state.now(), op.action, op.effect, simulated)

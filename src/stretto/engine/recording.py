@@ -1,6 +1,7 @@
 """A step's record: what it was asked, what it answered, how long that took and what was tried."""
 
 from math import inf
+from typing import Final
 
 import msgspec
 
@@ -14,6 +15,8 @@ from stretto.types.errors import Code, ComponentError, ContractError, RejectedEr
 from stretto.types.json import JsonObject
 from stretto.types.messages import Response, Usage
 
+_OK: Final = StepStatus.OK  # quicker, on each call
+
 
 def succeed(called: Called, encoded: bytes, output: JsonObject, began: float) -> JsonObject:
     """Record that the step answered, in an attempt that began then; returns its output."""
@@ -21,7 +24,7 @@ def succeed(called: Called, encoded: bytes, output: JsonObject, began: float) ->
         called.attempts.append(_last_attempt(called, began))
     if not called.is_bare:
         count_usage(called, called.response)
-    keep(called, StepStatus.OK, encoded, began=began)
+    keep(called, _OK, encoded, began=began)
     return output
 
 

@@ -4,6 +4,8 @@ import asyncio
 import logging
 from typing import Final
 
+import msgspec
+
 from stretto.engine.holding import close_each
 from stretto.types.errors import UsageError
 from stretto.types.messages import RunInfo
@@ -18,16 +20,13 @@ _CLOSING: Final[set[asyncio.Task[tuple[str, ...]]]] = set()
 """Under way, also for runs that no longer wait: an event loop holds its tasks weakly."""
 
 
-class Sessions:
+class Sessions(msgspec.Struct, eq=False):
     """One run's sessions, by component name."""
 
-    __slots__ = ("_info", "_is_ended", "_opening", "_sessions")
-
-    def __init__(self, info: RunInfo) -> None:
-        self._info = info
-        self._sessions: dict[str, Session] = {}
-        self._opening: dict[str, asyncio.Lock] = {}
-        self._is_ended = False
+    _info: RunInfo
+    _sessions: dict[str, Session] = msgspec.field(default_factory=dict)
+    _opening: dict[str, asyncio.Lock] = msgspec.field(default_factory=dict)
+    _is_ended: bool = False
 
     def end(self) -> bool:
         """Keep none open that is opened from now on; whether there is anything to close."""

@@ -1,6 +1,7 @@
 """A run's own work: its memory is read, its steps are run, its output is built and held to the contract."""
 
 import asyncio
+from typing import Final
 
 import msgspec
 
@@ -22,6 +23,8 @@ from stretto.types.enums import Reason, RunStatus
 from stretto.types.errors import ContractError, ExpressionError, MeaningError, ReplayError
 from stretto.types.ids import MEMORY_PATH
 from stretto.types.json import JsonObject
+
+_OK: Final = RunStatus.OK  # quicker, for each run
 
 
 async def do_work(state: RunState, request: RunRequest, frame: Frame, lane: Lane) -> None:
@@ -86,6 +89,6 @@ def _read_output(state: RunState, frame: Frame) -> None:
         run.status, run.reason, run.error = RunStatus.FAILED, Reason.CONTRACT, error_info(error, "output")
         run.output = NULL  # it was refused: nobody may take it for an answer; the error tells what it held
         return
-    run.status = RunStatus.OK
+    run.status = _OK
     if state.is_downgraded:
         run.status, run.reason = RunStatus.DEGRADED, downgrade_of(plan, run.steps)

@@ -42,8 +42,8 @@ def snapshot(value: object, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes:
         data = b"%b" % orjson.dumps(value, to_plain, _STRICT)  # `exact`, without the call
     except TypeError as error:
         data = exact(_second_try(value, error))
-    if len(data) <= _PLAINLY_FLAT_BYTES <= limit_bytes and data.find(b"null") < 0:
-        return data  # as nearly all are
+    if len(data) <= _PLAINLY_FLAT_BYTES <= limit_bytes and not data.partition(b"null")[1]:
+        return data  # as nearly all are; `find` takes twice as long
     if len(data) > limit_bytes:
         raise NotJsonError(
             f"the value is {len(data):,} bytes of JSON and the limit is {limit_bytes:,}; "
@@ -71,7 +71,7 @@ def canonical(value: object) -> bytes:
     One deviation: an integer of up to 64 bits keeps all its digits, where the RFC would round it to a double; two
     different order numbers must not share a digest. Text is trusted to be JSON; anything else goes through `snapshot`.
     """
-    text = bytes(value) if isinstance(value, bytes | msgspec.Raw) else snapshot(value, sys.maxsize)
+    text = value if type(value) is bytes else _text(value)
     try:
         tree = _decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -83,6 +83,10 @@ def canonical(value: object) -> bytes:
     if not data.isascii() and max(data) >= _ASTRAL_LEAD:
         return orjson.dumps(_by_the_letter(tree))
     return data
+
+
+def _text(value: object) -> bytes:
+    return bytes(value) if isinstance(value, bytes | msgspec.Raw) else snapshot(value, sys.maxsize)
 
 
 def request_digest(request: object) -> Digest:

@@ -51,7 +51,7 @@ def encode_run(run: Run, put: Put | None = None) -> bytes:
     """
     steps = [_checked(detach(step, put)) for step in run.steps]
     whole = _checked_run(msgspec.structs.replace(run, steps=steps))
-    return _with_format(_write(f"run {run.id}", whole))
+    return _with_format(_write(whole))
 
 
 def decode_run(data: bytes | str, get: Get | None = None) -> Run:
@@ -73,12 +73,12 @@ def decode_run(data: bytes | str, get: Get | None = None) -> Run:
 
 def encode_head(run: Run) -> bytes:
     """A run without its steps. Raises as `encode_run` does."""
-    return _write(f"run {run.id}", _checked_run(msgspec.structs.replace(run, steps=[]) if run.steps else run))
+    return _write(_checked_run(msgspec.structs.replace(run, steps=[]) if run.steps else run))
 
 
 def encode_step(step: StepRecord, put: Put | None = None) -> bytes:
     """One step as JSON; its arrays are given to `put`. Raises as `encode_run` does."""
-    return _write(f"step '{step.path}'", _checked(detach(step, put) if step.model_calls else step))
+    return _write(_checked(detach(step, put) if step.model_calls else step))
 
 
 def encode_step_lines(steps: Sequence[StepRecord]) -> bytes | None:
@@ -141,10 +141,11 @@ def _read(decode: Callable[[bytes | str], _T], what: str, data: bytes | str) -> 
         raise _unreadable(what, data, error) from error
 
 
-def _write(what: str, record: Run | StepRecord) -> bytes:
+def _write(record: Run | StepRecord) -> bytes:
     try:
         return _encode(record)
     except (TypeError, ValueError, RecursionError) as error:  # evidence or messages that are not JSON
+        what = f"run {record.id}" if isinstance(record, Run) else f"step '{record.path}'"
         raise NotJsonError(f"{what} cannot be recorded: {error}") from error
 
 

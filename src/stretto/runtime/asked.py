@@ -49,7 +49,7 @@ def _admit(plan: Plan, index: int, given: object) -> Admitted:
     try:
         if isinstance(given, RunRequest):
             return admit(plan, given)
-        if isinstance(given, Mapping):
+        if type(given) is dict or isinstance(given, Mapping):  # asking an abstract class costs 0.2 µs
             return admit_input(plan, RunRequest(input=given))
     except InputError as error:
         raise InputError(f"request {index}: {error.what}", error.violations) from error

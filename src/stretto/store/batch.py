@@ -196,8 +196,9 @@ def apply(connection: sqlite3.Connection, writes: Sequence[Write]) -> None:
     sealed: list[Row] = []
     blobs: list[tuple[str, str, dict[Digest, bytes]]] = []
     for write in writes:
-        write.complete()
-        if write.bereft is not None:
+        if write.late is not None:
+            write.complete()
+        if write.journal is not None and write.journal.refused is not None:  # `bereft`
             raise RefusedError
         if write.opened is not None:
             opened.append(write.opened)

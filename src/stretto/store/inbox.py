@@ -57,6 +57,9 @@ class State(Enum):
     BUSY = auto()
 
 
+_ASLEEP, _NAPPING, _BUSY = State.ASLEEP, State.NAPPING, State.BUSY  # quicker, at each write
+
+
 class Inbox(Generic[_Item]):
     """A bounded queue from any thread to one."""
 
@@ -77,7 +80,7 @@ class Inbox(Generic[_Item]):
         self._awaited = False
         """Something in the queue is awaited."""
         self._bell: SimpleQueue[None] = SimpleQueue()
-        self.state = State.ASLEEP
+        self.state = _ASLEEP
         self.closed = False
         self.bytes = 0
         """In the queue; what the writer has taken is no longer counted."""
@@ -100,7 +103,7 @@ class Inbox(Generic[_Item]):
     def idle(self) -> bool:
         """Whether all that was put is done."""
         with self._lock:  # between two of the looks, what was borrowed might be given back undone
-            return not self._queue and self.state is not State.BUSY and not self._borrowed
+            return not self._queue and self.state is not _BUSY and not self._borrowed
 
     def put(self, item: _Item, *, awaited: bool) -> bool:
         """Queue an item; False when closed. Work behind blocks the thread while the queue is full."""
@@ -116,9 +119,9 @@ class Inbox(Generic[_Item]):
             self.bytes += item.size + _OVERHEAD_BYTES
             if awaited or self.bytes > EAGER_BYTES:
                 self._awaited = True
-            ring = self.state is State.ASLEEP or (self._awaited and self.state is State.NAPPING)
+            ring = self.state is _ASLEEP or (self._awaited and self.state is _NAPPING)
             if ring:
-                self.state = State.BUSY if self._awaited else State.NAPPING
+                self.state = _BUSY if self._awaited else _NAPPING
         if ring:
             self._bell.put(None)
         return True
@@ -139,7 +142,7 @@ class Inbox(Generic[_Item]):
                         return self._cut()
                     if self.closed:
                         return []
-                    self.state = State.BUSY  # nobody borrows what the chore is at
+                    self.state = _BUSY  # nobody borrows what the chore is at
             self._listen(LAG_S if is_borrowed else self._nap_s(chore()))
 
     def wake(self) -> None:
@@ -156,7 +159,7 @@ class Inbox(Generic[_Item]):
         Whoever gets a list does the work, and then gives back.
         """
         with self._lock:
-            if self.state is State.BUSY or self._borrowed or self._called or self.closed or self._awaited:
+            if self.state is _BUSY or self._borrowed or self._called or self.closed or self._awaited:
                 return None
             self._borrowed = self._stirred = True
             batch = list(self._queue)
@@ -187,12 +190,12 @@ class Inbox(Generic[_Item]):
             left = list(self._queue)
             self._queue.clear()
             self.bytes = 0
-            self.state = State.ASLEEP
+            self.state = _ASLEEP
         return left
 
     def _cut(self) -> list[_Item]:
         """Take a batch off the queue; the lock is held."""
-        self.state = State.BUSY
+        self.state = _BUSY
         batch: list[_Item] = []
         size = 0
         while self._queue and size < BATCH_BYTES:
@@ -209,9 +212,9 @@ class Inbox(Generic[_Item]):
         with self._lock:
             if self._awaited or self.closed:
                 return 0.0  # it came meanwhile and rang no bell
-            self.state = State.NAPPING if self._stirred or self._queue else State.ASLEEP
+            self.state = _NAPPING if self._stirred or self._queue else _ASLEEP
             self._stirred = False
-            return again_s if self.state is State.ASLEEP else self._due_s()
+            return again_s if self.state is _ASLEEP else self._due_s()
 
     def _due_s(self) -> float:
         """Seconds until work behind has waited so long that nobody but the writer will do it."""

@@ -84,8 +84,8 @@ def kept_row(run: Run, durability: Durability, put: Put) -> Row:
     doc, spilled = head_doc(run, put)
     if spilled is not None:
         return _labelled_row(run, durability, (doc, spilled))
-    manifest, status = run.manifest, None if run.status is None else run.status.value
-    return run.id, manifest.workflow, manifest.version, run.tenant, status, run.started_at_ns, doc, durability.value
+    manifest, status = run.manifest, None if run.status is None else str(run.status)
+    return run.id, manifest.workflow, manifest.version, run.tenant, status, run.started_at_ns, doc, str(durability)
 
 
 def _labelled_row(run: Run, durability: Durability, doc: tuple[str, str | None]) -> Row:

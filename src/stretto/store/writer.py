@@ -201,9 +201,8 @@ class Writer:
             self._settle(writes, None)
 
     def _committed(self, writes: Sequence[Write]) -> None:
-        for write in writes:
-            self._leases += write.leases
-            self._transactions.wrote(write.size)
+        self._leases += sum([write.leases for write in writes])
+        self._transactions.wrote(sum([write.size for write in writes]))
 
     def _perform(self, task: _Task) -> None:
         """Run a task. The boundary: whatever it raises belongs to the thread that asked for it."""

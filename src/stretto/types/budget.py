@@ -95,7 +95,8 @@ class Budget:
     @classmethod
     def start(cls, spec: BudgetSpec, now: float) -> Self:
         """Open the pool of a root run at event-loop time `now`."""
-        return cls(_pool(spec), *_deadlines(spec, now))
+        work, final = _deadlines(spec, now)
+        return cls(_pool(spec), work, final)
 
     def child(self, spec: BudgetSpec, now: float) -> "Budget":
         """A sub-workflow's view: the same pool, capped by its own limits, and the earlier of both deadlines."""
@@ -197,6 +198,8 @@ def _figure(value: float) -> str:
 
 def _pool(spec: BudgetSpec) -> Pool:
     retries, tokens, cost = spec.retries, spec.tokens, spec.cost
+    if retries is None and tokens is None and cost is None:
+        return Pool()
     return Pool(
         UNLIMITED if retries is None else retries,
         UNLIMITED if tokens is None else tokens,
@@ -208,7 +211,7 @@ def _deadlines(spec: BudgetSpec, now: float) -> tuple[float | None, float | None
     if spec.deadline is None:
         return None, None
     final = now + spec.deadline.total_seconds()
-    return final - spec.reserve.total_seconds(), final
+    return final - spec.reserve.total_seconds() if spec.reserve else final, final
 
 
 def _earlier(a: float | None, b: float | None) -> float | None:
