@@ -24,10 +24,11 @@ class _Living(sqlite3.Connection):
     """A connection that is known until it is closed, or let go of."""
 
     def close(self) -> None:
+        """Without the lock: whoever holds it may wait for this, as when a garbage collection there closes a store. One
+        that is closed and not taken off yet keeps the file from being opened for a moment, which is no harm."""
         super().close()
-        with _LOCK:
-            for connections in _LIVING.values():
-                connections.discard(self)
+        for connections in tuple(_LIVING.values()):
+            connections.discard(self)
 
 
 def identity(path: Path) -> tuple[int, int]:

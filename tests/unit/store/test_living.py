@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from stretto.store.living import living, none_living
@@ -36,3 +37,19 @@ def test_a_file_may_be_opened_again_when_the_last_connection_to_it_was_closed(pa
     assert not may_open()
     second.close()
     assert may_open()
+
+
+def test_a_store_may_be_closed_by_whoever_holds_on_to_the_file(path: Path, tmp_path: Path) -> None:
+    """What is let go of is closed wherever a garbage collection finds it, also where another file is being opened."""
+    store = Store(path)
+    asyncio.run(record(store, a_run(), Durability.RUN))
+    assert store.list()  # a connection that reads as well
+
+    def open_another() -> None:
+        with none_living(tmp_path / "other.db"):
+            store.close()
+
+    opening = threading.Thread(target=open_another, daemon=True)
+    opening.start()
+    opening.join(10)
+    assert not opening.is_alive()
