@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Final
 
@@ -37,6 +39,14 @@ def setting_of(page: Page) -> Iterator[Setting]:
         elif page.name == "docs/how-to/http-services.md":
             origin = stack.enter_context(_own_services(page))
             yield Setting(variables={"SHOP_TOKEN": "let-me-in"}, replaced={"http://127.0.0.1:8090": origin})
+        elif page.name == "docs/how-to/gateway.md":
+            base_url = stack.enter_context(_model_server())
+            store = Path(stack.enter_context(TemporaryDirectory())) / "runs.db"
+            url = stack.enter_context(_gateway(base_url, store))
+            yield Setting(
+                variables={"STRETTO_STORE": str(store)},
+                replaced={"http://127.0.0.1:8330": url, ".stretto/runs.db": str(store)},
+            )
         else:
             yield Setting()
 
@@ -53,6 +63,19 @@ def _own_services(page: Page) -> Iterator[str]:
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+@contextmanager
+def _gateway(upstream: str, store: Path) -> Iterator[str]:
+    """A gateway before a model server; yields its address."""
+    stretto = Path(sys.executable).with_name("stretto")
+    command = [str(stretto), "gateway", "--upstream", upstream, "--store", str(store), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            yield orjson.loads(process.stdout.readline())["url"]
+        finally:
+            process.terminate()
 
 
 @contextmanager

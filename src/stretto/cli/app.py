@@ -24,6 +24,7 @@ VERBS: Final = {
     "chaos": "stretto.cli.chaos",
     "fallback": "stretto.cli.fallback",
     "acp": "stretto.cli.acp",
+    "gateway": "stretto.cli.gateway",
     "demo": "stretto.cli.demo",
     "schema": "stretto.cli.schema",
     "doctor": "stretto.cli.doctor",

@@ -18,6 +18,9 @@ from stretto.types.protocols import Component
 TRAINING: Final = "train"
 """The label ``purpose`` of a training's runs."""
 
+GATEWAY_KEY: Final = "gateway_key"
+"""The label under which a gateway's run has its key."""
+
 
 def as_component(given: object) -> Component:
     """What can stand as a component: it has a card and can be called, or was declared by a decorator."""
@@ -91,8 +94,13 @@ def is_of_training(labels: Mapping[str, str]) -> bool:
     return labels.get("purpose") == TRAINING and update.isdecimal() and labels.get("task") == task
 
 
+def is_of_gateway(labels: Mapping[str, str]) -> bool:
+    """Whether a gateway made the run of these labels, of an agent's calls."""
+    return GATEWAY_KEY in labels
+
+
 def check_resumable(run: Run) -> None:
-    """Raise UsageError for a run that has ended, and for one of a training.
+    """Raise UsageError for a run that has ended, and for one of a training or of a gateway.
 
     The latter had memories of its own, which ended with their process; going on, it would read and write those of
     serving.
@@ -106,6 +114,11 @@ def check_resumable(run: Run) -> None:
             f"run {run.id} was made by a training (purpose={TRAINING}, group={run.labels['group']}): what it "
             "remembered was its own and has ended with its process, so it cannot go on. `stretto train ... --resume` "
             "makes the runs of an unfinished update again; to see this one again, replay it"
+        )
+    if is_of_gateway(run.labels):
+        raise UsageError(
+            f"run {run.id} was made at a gateway, by an agent that calls on under the key {run.labels[GATEWAY_KEY]}; "
+            f"`stretto gateway --name {run.manifest.workflow}` over this store goes on with it"
         )
 
 

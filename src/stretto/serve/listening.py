@@ -4,10 +4,11 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from typing import Final
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from stretto.types.errors import UsageError
 
@@ -37,12 +38,28 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve(app: Callable[..., Any], listening: socket.socket, when_ready: Callable[[], None]) -> None:
-    """Answer by an ASGI application until told to stop; `when_ready` is called once requests are taken."""
+def serve(
+    app: ASGIApp,
+    listening: socket.socket,
+    when_ready: Callable[[], None],
+    *,
+    around: AbstractAsyncContextManager[None] | None = None,
+    grace_s: int = GRACE_S,
+) -> None:
+    """Answer until told to stop; `when_ready` is called once requests are taken.
+
+    `around` is what the application needs while it answers: entered before, and left once all requests in progress are
+    answered, or `grace_s` has passed.
+    """
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=GRACE_S, server_header=False
+        app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=grace_s, server_header=False
     )
-    asyncio.run(_Server(config, when_ready).serve(sockets=[listening]))
+    asyncio.run(_serve(_Server(config, when_ready), listening, around or nullcontext()))
+
+
+async def _serve(server: "_Server", listening: socket.socket, around: AbstractAsyncContextManager[None]) -> None:
+    async with around:
+        await server.serve(sockets=[listening])
 
 
 class _Server(uvicorn.Server):

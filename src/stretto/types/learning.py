@@ -55,7 +55,7 @@ class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     messages: Json = None
-    """The request's messages, as sent."""
+    """The request's messages, as sent; None where the step's input holds them."""
     text: str = ""
 
 

@@ -156,6 +156,20 @@ def test_lost_records_and_interrupted_runs_are_wrong(cli: Cli, ran: Ran, folder:
     assert cli("runs", "list").out.count("interrupted") == 1
 
 
+def test_runs_that_a_gateway_left_open_wait_for_the_next_one(cli: Cli, ran: Ran, folder: Path) -> None:
+    run_id = ran()
+    with sqlite3.connect(folder / ".stretto" / "runs.db") as store:
+        labelled = "json_remove(json_set(doc, '$.labels', json('{\"gateway_key\": \"k1\"}')), '$.status')"
+        store.execute(f"UPDATE runs SET status = NULL, owner = 'gone', lease_until_ns = 1, doc = {labelled}")
+    store.close()
+    found = checks(cli)
+    assert found["interrupted"]["state"] == "well"
+    assert found["left open by a gateway"]["text"] == f"1 run: {run_id}"
+    assert "stretto gateway --name trip" in found["left open by a gateway"]["remedy"]
+    told = cli("runs", "resume", run_id)
+    assert (told.code, "was made at a gateway" in told.err) == (2, True), told.err
+
+
 @pytest.mark.parametrize("content", [b"not a database at all", b"SQLite format 3\0" + bytes(50)])
 def test_a_file_that_is_no_store_is_wrong_and_left_alone(cli: Cli, folder: Path, content: bytes) -> None:
     (folder / "other.db").write_bytes(content)

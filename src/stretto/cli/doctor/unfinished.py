@@ -11,7 +11,7 @@ from stretto.cli.doctor.findings import Finding, State
 from stretto.cli.waiting import Typed, settling, training_words
 from stretto.cli.words import count_text
 from stretto.record.model import EffectRecord, Run
-from stretto.runtime.asked import is_of_training
+from stretto.runtime.asked import is_of_gateway, is_of_training
 from stretto.store.sqlite import Store
 from stretto.types.ids import RunId
 
@@ -28,12 +28,17 @@ def unfinished(store: Store, typed: Typed) -> Iterator[Finding]:
 
 def _interrupted(store: Store, typed: Typed) -> Iterator[Finding]:
     found = store.pending()
-    waiting = [run.id for run in found if not is_of_training(run.labels)]
+    gone_on_with = [run for run in found if is_of_gateway(run.labels)]
+    waiting = [run.id for run in found if not is_of_training(run.labels) and run not in gone_on_with]
     left = [run.id for run in found if is_of_training(run.labels)]
     yield _stranded("interrupted", waiting, lambda: typed.resume(store.get(waiting[0])))
     if left:
         remedy = training_words(left[0], typed, in_doubt=False)
         yield _stranded("interrupted in training", left, lambda: remedy)
+    if gone_on_with:
+        name = gone_on_with[0].workflow
+        told = f"stretto gateway --name {name} over this store goes on with them, and seals those that stay silent"
+        yield _stranded("left open by a gateway", [run.id for run in gone_on_with], lambda: told)
 
 
 def _in_doubt(store: Store, typed: Typed) -> Iterator[Finding]:

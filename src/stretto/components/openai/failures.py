@@ -31,9 +31,9 @@ def peer_of(name: str, address: Address) -> Peer:
 
 def refusal(name: str, address: Address, reply: Reply) -> ComponentError:
     """The error of a reply that is no success: the server's own words, and what to do where it is known."""
-    said, code = _said(reply.body)
-    remedy = _remedy(address, reply, said)
-    text = f"the server of model '{name}' at {address.origin} answered {reply.status}: {said or 'nothing'}{remedy}"
+    words, code = said(reply.body)
+    remedy = _remedy(address, reply, words)
+    text = f"the server of model '{name}' at {address.origin} answered {reply.status}: {words or 'nothing'}{remedy}"
     return ComponentError(
         address.without_key(text),
         code_of(reply.status),
@@ -81,18 +81,18 @@ def _retryable(status: int, code: str) -> bool | None:
     return True if status == 500 else None
 
 
-def _remedy(address: Address, reply: Reply, said: str) -> str:
+def _remedy(address: Address, reply: Reply, words: str) -> str:
     status = reply.status
     if 300 <= status < 400:
         return f"; it leads to {reply.headers.get('Location', 'nowhere')}: set base_url to where that is"
     if status == 401 and not address.key:
         return "; no key was sent: name the environment variable that holds it in api_key_env"
-    if status in (404, 405) and "model" not in said:
+    if status in (404, 405) and "model" not in words:
         return "; is base_url right? It ends in /v1 as a rule"
     return ""
 
 
-def _said(body: bytes) -> tuple[str, str]:
+def said(body: bytes) -> tuple[str, str]:
     """The server's message in one line, and its own code for it.
 
     The forms met: ``{error: {message, type, code}}`` (OpenAI, vLLM, llama.cpp), ``{error: text}`` (Ollama, TGI, and

@@ -1,7 +1,8 @@
 """Connections to servers, shared by all calls of one component in one event loop: one request each time, no retries."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from ssl import SSLContext
 from typing import Final
 
@@ -42,12 +43,26 @@ class Pool:
 
         Raises ComponentError, with `sent` false when the request surely never left.
         """
-        with Wait() as waiting:
-            return await self._send(peer, method, url, headers, body, waiting)
+        async with self.exchange(peer, method, url, headers, body) as sent:
+            return await sent.whole()
 
-    async def _send(
+    @asynccontextmanager
+    async def exchange(
+        self, peer: Peer, method: str, url: str | URL, headers: Mapping[str, str], body: bytes | None
+    ) -> AsyncIterator["Exchange"]:
+        """Send one request, whose reply is read while this is open; leaving it half read, or cancelling, drops the
+        connection.
+
+        Raises ComponentError as `send` does, also where reading inside it finds the connection lost.
+        """
+        with Wait() as waiting:
+            async with self._sent(peer, method, url, headers, body, waiting) as sent:
+                yield sent
+
+    @asynccontextmanager
+    async def _sent(
         self, peer: Peer, method: str, url: str | URL, headers: Mapping[str, str], body: bytes | None, waiting: Wait
-    ) -> Reply:
+    ) -> AsyncIterator["Exchange"]:
         began = self.loop.time()
         try:
             async with self._session.request(
@@ -58,15 +73,7 @@ class Pool:
                 allow_redirects=False,  # a redirected POST may become a GET, and takes its headers along
                 trace_request_ctx=waiting,
             ) as response:
-                content = await self._read(peer, response)
-                took_ms = (self.loop.time() - began) * 1000.0 - waiting.ms
-                return Reply(
-                    status=response.status,
-                    headers=response.headers,
-                    body=content,
-                    queue_ms=waiting.ms,
-                    took_ms=took_ms,
-                )
+                yield Exchange(peer, response, waiting, began, self._max_response_bytes)
         except (aiohttp.ClientSSLError, aiohttp.ClientConnectorCertificateError) as error:
             raise unreachable(peer, str(error), retryable=False) from error
         except (aiohttp.InvalidURL, UnicodeError) as error:  # a host that no name server could know
@@ -84,12 +91,49 @@ class Pool:
         """Drop every connection."""
         await self._session.close()
 
-    async def _read(self, peer: Peer, response: aiohttp.ClientResponse) -> bytes:
-        """The body, unpacked, up to the limit."""
-        limit = self._max_response_bytes
+
+class Exchange:
+    """One request that was sent, and its reply as it comes."""
+
+    __slots__ = ("_began", "_limit_bytes", "_peer", "_waiting", "response")
+
+    def __init__(
+        self, peer: Peer, response: aiohttp.ClientResponse, waiting: Wait, began: float, limit_bytes: int
+    ) -> None:
+        self.response = response
+        self._peer = peer
+        self._waiting = waiting
+        self._began = began
+        self._limit_bytes = limit_bytes
+
+    @property
+    def queue_ms(self) -> float:
+        """How long it waited for a connection."""
+        return self._waiting.ms
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it comes, unpacked, up to the limit; what is not read here, the server is not let send."""
+        length = 0
+        async for chunk in self.response.content.iter_any():
+            length += len(chunk)
+            if length > self._limit_bytes:
+                raise too_large(self._peer, self._limit_bytes)
+            yield chunk
+
+    async def whole(self) -> Reply:
+        """The reply with its whole body."""
         content = bytearray()
-        async for chunk in response.content.iter_any():
+        async for chunk in self.chunks():
             content += chunk
-            if len(content) > limit:
-                raise too_large(peer, limit)
-        return bytes(content)
+        return self.reply(bytes(content))
+
+    def reply(self, body: bytes) -> Reply:
+        """The reply, with a body that was read already."""
+        took_ms = (asyncio.get_running_loop().time() - self._began) * 1000.0 - self.queue_ms
+        return Reply(
+            status=self.response.status,
+            headers=self.response.headers,
+            body=body,
+            queue_ms=self.queue_ms,
+            took_ms=took_ms,
+        )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from stretto.components.rules.analysis import check_rules
 from stretto.components.rules.decision import Decision
@@ -30,19 +30,25 @@ def file(tmp_path: Path) -> Path:
 class Serving(uvicorn.Server):
     """An application that listens on a free port of loopback, in the event loop of the test."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         super().__init__(uvicorn.Config(app, log_config=None, lifespan="off", access_log=False))
         self.listening = listen("127.0.0.1", 0)
         self.url = address_of(self.listening)
         self.is_ready = asyncio.Event()
+        self._is_over = asyncio.Event()
         self.running = asyncio.ensure_future(self._serve([self.listening]))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.is_ready.set()
 
+    async def main_loop(self) -> None:
+        """Uvicorn's own looks ten times a second whether it is over."""
+        await self.on_tick(0)
+        await self._is_over.wait()
+
     async def stop(self) -> None:
-        self.should_exit = True
+        self._is_over.set()
         await self.running
         self.listening.close()
 

@@ -1,0 +1,200 @@
+"""The gateway as an ASGI application."""
+
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from starlette.types import Receive, Scope, Send
+
+from stretto.serve.gateway.asgi import Answer, Asked
+from stretto.serve.gateway.ask import CHAT, TEXT, Ask
+from stretto.serve.gateway.call import Call
+from stretto.serve.gateway.keys import is_key, key_of, split_path
+from stretto.serve.gateway.manage import Manage
+from stretto.serve.gateway.metrics import CONTENT_TYPE, GatewayMetrics
+from stretto.serve.gateway.opening import Opening
+from stretto.serve.gateway.refused import Refused
+from stretto.serve.gateway.runs import Runs
+from stretto.serve.gateway.settings import GatewaySettings
+from stretto.serve.gateway.upstream import Upstream, as_error, passed_back
+from stretto.store.sqlite import Store
+from stretto.types.errors import ComponentError
+from stretto.types.json import JsonObject
+
+AGENT_HEADER: Final = "x-stretto-agent"
+"""Who speaks, where several agents share a run: the name of a call's branch."""
+
+_V1: Final = "/v1"
+_CALLS: Final = {_V1 + CHAT: CHAT, _V1 + TEXT: TEXT}
+_MODELS: Final = "/models"
+_RUNS: Final = "/runs"
+_SERVED: Final = (
+    "served are POST /v1/chat/completions and /v1/completions and GET /v1/models, each also below /run/KEY; "
+    "POST /runs, GET /runs/KEY, POST /runs/KEY/reward and /runs/KEY/end; GET /livez, /readyz and /metrics"
+)
+_READING: Final = ("GET", "HEAD")
+_JSON_TYPES: Final = ("application/json", "")
+"""A body without a type is taken for JSON, which is all that there is here."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+class Gateway:
+    """Answers requests between `living`'s beginning and its end."""
+
+    def __init__(self, store: Store, settings: GatewaySettings) -> None:
+        """Raises UsageError for what cannot work."""
+        settings.check()
+        settings.address()
+        self.metrics = GatewayMetrics()
+        self._settings = settings
+        self._runs = Runs(store, settings, self.metrics)
+        self._manage = Manage(self._runs, settings)
+        self._upstream: Upstream | None = None
+
+    @asynccontextmanager
+    async def living(self) -> AsyncIterator[None]:
+        """Take up what an earlier gateway left, and at the end let go of what is open. Raises StoreError."""
+        import numpy as np  # noqa: F401  # so that the first call need not import it
+
+        self._upstream = Upstream(self._settings)
+        try:
+            await self._runs.start()
+            yield
+        finally:
+            await self._runs.stop()
+            await self._upstream.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        asked, answer = Asked(scope, receive), Answer(send)
+        try:
+            await self._route(asked, answer)
+        except Refused as refused:
+            self.metrics.refused(refused.status)
+            _log.info("%s %s refused with %d: %s", asked.method, asked.path, refused.status, refused.message)
+            if not answer.begun:
+                await answer.refused(refused)
+        except Exception:  # the boundary: an agent is told in a shape that it reads, and the log where it happened
+            _log.exception("%s %s failed", asked.method, asked.path)
+            if answer.begun:
+                raise
+            await answer.refused(Refused(500, "the gateway failed; its log says where", code="internal"))
+
+    async def _route(self, asked: Asked, answer: Answer) -> None:
+        in_path, path = split_path(asked.path)
+        if path in _CALLS:
+            _only(asked, "POST")
+            await self._call(asked, answer, in_path, _CALLS[path])
+        elif path == _V1 + _MODELS or path.startswith(f"{_V1}{_MODELS}/"):
+            _only(asked, *_READING)
+            await self._models(asked, answer, path.removeprefix(_V1))
+        elif in_path is not None:
+            raise Refused(404, f"{asked.path} is not served; {_SERVED}", code="not_found")
+        elif path == _RUNS or path.startswith(_RUNS + "/"):
+            await self._manage_runs(asked, answer, path.split("/")[2:])
+        else:
+            _only(asked, *_READING)
+            await self._tell(asked, answer, path)
+
+    async def _call(self, asked: Asked, answer: Answer, in_path: str | None, path: str) -> None:
+        """Answer one completion."""
+        began_s = time.perf_counter()
+        if asked.headers.get("content-type", "").partition(";")[0].strip().lower() not in _JSON_TYPES:
+            told = asked.headers["content-type"]
+            raise Refused(415, f"the body is {told}; expected application/json", code="unsupported_media_type")
+        if self.metrics.under_way >= self._settings.max_calls:
+            raise Refused(
+                429, f"{self.metrics.under_way} calls are under way, the limit", code="too_many_calls", retry_after_s=1
+            )
+        key = key_of(in_path, asked.headers, self._runs.knows)
+        agent = asked.headers.get(AGENT_HEADER, "")
+        if agent and not is_key(agent):
+            raise Refused(
+                400, f"{AGENT_HEADER} is {agent[:40]!r}; expected a name of letters, digits, '.', '_' and '-'"
+            )
+        self.metrics.begin()
+        outcome = "refused"
+        try:
+            ask = Ask(path, await asked.body(self._settings.max_body_bytes))
+            outcome = await self._answered(asked, answer, key, agent, path, ask, began_s)
+        finally:
+            self.metrics.end(outcome, time.perf_counter() - began_s)
+
+    async def _answered(
+        self, asked: Asked, answer: Answer, key: str, agent: str, path: str, ask: Ask, began_s: float
+    ) -> str:
+        """Ask the model server as a call of its run; what became of it, in a word."""
+        upstream = self._upstream
+        if upstream is None:
+            raise Refused(503, "the gateway is not up yet, or not any more", retry_after_s=1)
+        run = await self._runs.for_call(key, lambda: _first(key, ask))
+        answer.headers = {"x-stretto-run": run.key, "x-stretto-run-id": run.run.id}
+        component = self._runs.models.of(ask.model)
+        run.pin(*self._runs.models.pin(ask.model))
+        with self._runs.calling(run, asked) as underway:
+            call = Call(self._settings, upstream, self.metrics, run, component, ask, agent, answer, began_s)
+            await call.respond(path, asked.headers, underway)
+        if not key:
+            _log.info("a call without a key is run %s of its own, under the key %s", run.run.id, run.key)
+            self._runs.ended_alone(run)
+        return call.outcome
+
+    async def _models(self, asked: Asked, answer: Answer, path: str) -> None:
+        """Hand on what the server tells of its models."""
+        upstream = self._upstream
+        if upstream is None:
+            raise Refused(503, "the gateway is not up yet, or not any more", retry_after_s=1)
+        try:
+            async with upstream.get(path, asked.headers) as exchange:
+                reply = await exchange.whole()
+        except ComponentError as error:
+            raise Refused(502, str(error), code=error.rpc_code.value) from error
+        body = reply.body if reply.status < 300 else as_error(reply, upstream.address.key)
+        await answer.whole(reply.status, body, passed_back(reply.headers))
+
+    async def _manage_runs(self, asked: Asked, answer: Answer, parts: list[str]) -> None:
+        match parts:
+            case []:
+                _only(asked, "POST")
+                await self._manage.open(asked, answer)
+            case [key]:
+                _only(asked, *_READING)
+                await self._manage.show(key, answer)
+            case [key, "reward"]:
+                _only(asked, "POST")
+                await self._manage.reward(key, asked, answer)
+            case [key, "end"]:
+                _only(asked, "POST")
+                await self._manage.end(key, asked, answer)
+            case _:
+                raise Refused(404, f"{asked.path} is not served; {_SERVED}", code="not_found")
+
+    async def _tell(self, asked: Asked, answer: Answer, path: str) -> None:
+        """How the gateway itself is."""
+        match path:
+            case "/livez":
+                await answer.whole(200, b"ok\n", {"content-type": "text/plain"})
+            case "/readyz":
+                told: JsonObject = {"upstream": self._settings.upstream, "open_runs": len(self._runs.open_ones)}
+                await answer.json(200, {"status": "ready", **told, "unrecorded": self.metrics.unrecorded})
+            case "/metrics":
+                await answer.whole(200, self.metrics.text(), {"content-type": CONTENT_TYPE})
+            case _:
+                raise Refused(404, f"{asked.path} is not served; {_SERVED}", code="not_found")
+
+
+def _first(key: str, ask: Ask) -> Opening:
+    """A run that its first call opens: what it is given is what that call says."""
+    said = {ask.said.field: ask.document[ask.said.field]}
+    return Opening(key=key, input=said, model=ask.model)
+
+
+def _only(asked: Asked, *methods: str) -> None:
+    if asked.method not in methods:
+        raise Refused(
+            405, f"{asked.method} {asked.path} is not served, {' or '.join(methods)} is", code="method_not_allowed"
+        )

@@ -1,0 +1,44 @@
+"""The models behind a gateway as components: a name that a record can hold, and a digest of what was asked for."""
+
+import re
+from typing import Final
+
+from stretto.components.names import is_component_name
+from stretto.components.openai.settings import OpenAiSettings
+from stretto.serve.gateway.settings import GatewaySettings
+
+NAMELESS: Final = "model"
+"""Component of calls that name no model, as servers of one model allow."""
+
+_OTHER: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+_MOST_CHARS: Final = 64
+_MOST_MODELS: Final = 4096
+"""Kept; names come from outside."""
+
+
+class Models:
+    """Model by the name that a call gives."""
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        self._settings = settings
+        self._known: dict[str, OpenAiSettings] = {}
+
+    def of(self, model: str) -> OpenAiSettings:
+        """The component that a model's name means: the same for the same name, in every run."""
+        found = self._known.get(model)
+        if found is None:
+            if len(self._known) >= _MOST_MODELS:
+                self._known.clear()
+            found = self._known[model] = self._settings.model(component_name(model), model)
+        return found
+
+    def pin(self, model: str) -> tuple[str, str]:
+        """Its entry in a manifest."""
+        component = self.of(model)
+        return component.name, f"{component.version}@{component.digest()}"
+
+
+def component_name(model: str) -> str:
+    """The name of a model without what a component's may not hold: ``Qwen/Qwen3-8B`` is ``Qwen-Qwen3-8B``."""
+    name = _OTHER.sub("-", model).lstrip(".-")[:_MOST_CHARS]
+    return name if is_component_name(name) else NAMELESS
