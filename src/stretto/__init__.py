@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from stretto.types.learning import Action, ModelCall, Reward
     from stretto.types.messages import Request, Response, Usage
+    from stretto.types.signals import Cotangents, Signal
 
 _HOMES = {
     "Action": "stretto.types.learning",
@@ -44,6 +45,7 @@ _HOMES = {
     "ComponentError": "stretto.types.errors",
     "CompositeReward": "stretto.components.reward",
     "Context": "stretto.components.python",
+    "Cotangents": "stretto.types.signals",
     "Durability": "stretto.types.enums",
     "Effect": "stretto.types.enums",
     "InDoubtError": "stretto.types.errors",
@@ -61,6 +63,7 @@ _HOMES = {
     "Run": "stretto.record.model",
     "RunRequest": "stretto.engine.request",
     "RunStatus": "stretto.types.enums",
+    "Signal": "stretto.types.signals",
     "SoftmaxPolicy": "stretto.components.policy",
     "SpecError": "stretto.types.errors",
     "StepRecord": "stretto.record.model",
@@ -84,6 +87,7 @@ __all__ = [
     "ComponentError",
     "CompositeReward",
     "Context",
+    "Cotangents",
     "Durability",
     "Effect",
     "InDoubtError",
@@ -101,6 +105,7 @@ __all__ = [
     "Run",
     "RunRequest",
     "RunStatus",
+    "Signal",
     "SoftmaxPolicy",
     "SpecError",
     "StepRecord",

@@ -11,6 +11,10 @@ _MOST_USED_FIRST: Final = (Verb.EXECUTE, Verb.PLAN, Verb.OBSERVE)
 """A step asks by the first, where nobody says otherwise."""
 
 
+_BLOBS: Final = "blobs"
+"""Capability of every component here: its server takes large values by digest."""
+
+
 def verbs_of(component: Component) -> tuple[Verb, ...]:
     """What a component can be asked: the three by which a step asks, or those of them that its card's capabilities
     name; reflect and vjp where it has the method."""
@@ -40,7 +44,7 @@ def wire_card(component: Component, limits: Limits) -> m.WireCard:
         idempotent=card.idempotent,
         confirms=True,
         verbs=tuple(verb.value for verb in verbs_of(component)),
-        capabilities=card.capabilities,
+        capabilities=(*card.capabilities, _BLOBS),
         description=card.description,
         max_request_bytes=limits.max_request_bytes,
     )

@@ -11,6 +11,7 @@ class AcpVerbs(LazyGroup):
     modules = {  # noqa: RUF012  # declared ClassVar by the base
         "serve": "stretto.cli.acp.serve",
         "describe": "stretto.cli.acp.describe",
+        "reflect": "stretto.cli.acp.reflect",
         "verify": "stretto.cli.acp.verify",
         "openapi": "stretto.cli.acp.openapi",
         "proto": "stretto.cli.acp.proto",

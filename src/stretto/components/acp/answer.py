@@ -6,6 +6,7 @@ from typing import Final
 import orjson
 
 from stretto.acp import messages as m
+from stretto.components.acp.blobs import filled
 from stretto.types.enums import Outcome
 from stretto.types.errors import Code, ComponentError
 from stretto.types.json import Json, JsonObject
@@ -42,6 +43,8 @@ def _output(answer: m.CallResponse, who: str) -> JsonObject:
             raise ComponentError(f"{who} answered with an output that is no JSON: {error}", Code.INTERNAL) from error
         if not isinstance(output, dict):
             raise ComponentError(f"{who} answered with an output that is no object", Code.INTERNAL)
+    if answer.blobs:
+        output = filled(output, answer.blobs, who)
     wanted = answer.execute_action
     if wanted is not None and EXECUTE_ACTION not in output:
         output = {**output, EXECUTE_ACTION: {"action": wanted.action, "input": wanted.input}}

@@ -9,6 +9,7 @@ import msgspec
 from stretto.acp.messages import DescribeResponse, WireCard
 from stretto.acp.names import STEP_VERBS, Verb
 from stretto.acp.version import is_spoken
+from stretto.components.acp.blobs import CAPABILITY
 from stretto.types.card import ANY_ACTION, ANY_OBJECT, Card
 from stretto.types.enums import Effect
 from stretto.types.errors import UsageError
@@ -61,13 +62,14 @@ def card_of(name: str, wire: WireCard, verb: Verb, who: str) -> Card:
         action_field=wire.action_field,
         idempotent=wire.idempotent,
         confirms=wire.confirms,
-        capabilities=tuple(each for each in wire.capabilities if each != _CALLS),
+        capabilities=tuple(each for each in wire.capabilities if each not in _OF_THE_WIRE),
         description=wire.description,
     )
 
 
-_CALLS: Final = "call"
-"""A component on another server calls others on its own side; none of this run's."""
+_OF_THE_WIRE: Final = ("call", CAPABILITY)
+"""A component on another server calls others on its own side, none of this run's; and how it is sent large values is no
+matter of the workflow."""
 
 
 def _schema(schema: JsonObject, what: str, who: str) -> JsonObject:

@@ -1,19 +1,22 @@
 """A component behind the protocol, as a component."""
 
+import asyncio
+
 import msgspec
 import orjson
 
 from stretto.acp import messages as m
 from stretto.acp.failure import AcpError, component_error
-from stretto.acp.names import Reason
+from stretto.acp.names import Reason, Verb
 from stretto.components.acp.answer import response_of
+from stretto.components.acp.blobs import CAPABILITY, Known, Named, named
 from stretto.components.acp.card import card_of, verb_of
 from stretto.components.acp.envelope import envelope_of
 from stretto.components.acp.link import Link
 from stretto.components.acp.settings import AcpSettings, Pin
 from stretto.components.waiting import Wait
 from stretto.types.card import Card
-from stretto.types.errors import ComponentError, InDoubtError
+from stretto.types.errors import Code, ComponentError, InDoubtError
 from stretto.types.messages import Request, Response
 
 
@@ -26,6 +29,8 @@ class AcpComponent:
         self._card = card_of(settings.name, wire, self._verb, who)
         pinned = settings.pin is Pin.DIGEST
         self._ref = m.ComponentRef(name=wire.name, version=wire.version, digest=wire.digest if pinned else "")
+        self._takes_blobs = CAPABILITY in wire.capabilities
+        self._known = Known()
         self._link = link
         self._who = who
 
@@ -60,15 +65,50 @@ class AcpComponent:
         except ComponentError as error:
             raise InDoubtError(f"nobody can tell what became of it: {error}") from error
 
+    @property
+    def ref(self) -> m.ComponentRef:
+        """Who it is on its own server."""
+        return self._ref
+
+    async def told(self, verb: Verb, request: m.Message, envelope: m.Envelope) -> m.Message:
+        """The answer to a message that is about a call that is over. Raises ComponentError as a call does."""
+        try:
+            async with asyncio.timeout((envelope.remaining_ms or 0) / 1000.0):
+                answer, _ = await self._link.ask(verb, request, envelope)
+        except AcpError as error:
+            raise self._raised(error) from error
+        except TimeoutError as error:
+            text = f"{self._who} did not answer {verb} within {envelope.remaining_ms} ms"
+            raise ComponentError(text, Code.DEADLINE_EXCEEDED) from error
+        return answer
+
     async def _ask(self, request: Request, *, confirm_only: bool) -> Response:
         envelope = envelope_of(request.call, self._ref)
-        asked = m.CallRequest(
-            envelope=envelope,
-            input={} if self._link.takes_text else request.input,
-            input_json=orjson.dumps(request.input).decode() if self._link.takes_text else "",
-            confirm_only=confirm_only,
+        text = orjson.dumps(request.input)
+        large = named(request.input, len(text)) if self._takes_blobs else None
+        if large is None:
+            whole = text.decode() if self._link.takes_text else ""
+            given = {} if whole else request.input
+            asked = m.CallRequest(envelope=envelope, input=given, input_json=whole, confirm_only=confirm_only)
+            return await self._answered(asked)
+        return await self._ask_by_digest(
+            m.CallRequest(envelope=envelope, input=large.input, confirm_only=confirm_only), large
         )
-        answer, waited_ms = await self._link.ask(self._verb, asked, envelope)
+
+    async def _ask_by_digest(self, asked: m.CallRequest, large: Named) -> Response:
+        """Ask with large fields named; once more, with their contents, where the other side has forgotten them."""
+        try:
+            response = await self._answered(msgspec.structs.replace(asked, blobs=large.blobs(self._known)))
+        except AcpError as error:
+            if error.failure.reason != Reason.BLOB_MISSING:
+                raise
+            self._known.forget(large)
+            response = await self._answered(msgspec.structs.replace(asked, blobs=large.blobs(self._known)))
+        self._known.add(large)
+        return response
+
+    async def _answered(self, asked: m.CallRequest) -> Response:
+        answer, waited_ms = await self._link.ask(self._verb, asked, asked.envelope)
         if not isinstance(answer, m.CallResponse):
             raise TypeError(f"a link answered {self._verb} with {type(answer).__name__}")
         with Wait(waited_ms):

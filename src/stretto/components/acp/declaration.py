@@ -87,15 +87,15 @@ def make_acp(options: Mapping[str, Any], name: str, folder: Path) -> Component:
 
     Raises UsageError for what cannot work, and where the server does not say what it is.
     """
-    from stretto.components.acp.component import AcpComponent
     from stretto.components.acp.describing import described
+    from stretto.components.acp.learning import learning
     from stretto.components.acp.link import link_to, peer_of
 
     ca = options.get("ca")
     settings = AcpSettings(name=name, **{**options, **({"ca": folder / ca} if ca else {})})
     target = settings.check()
     wire = described(settings, target, folder)
-    return AcpComponent(settings, wire, link_to(settings, target), peer_of(settings, target).who)
+    return learning(wire.verbs)(settings, wire, link_to(settings, target), peer_of(settings, target).who)
 
 
 ACP: Final[Record[Make]] = Record(

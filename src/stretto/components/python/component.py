@@ -139,16 +139,21 @@ class ClassComponent(PythonComponent):
         await instance.open()
         return instance
 
+    async def ask_instance(self, which: str, about: object) -> object:
+        """What the instance's own method of that name says; it is made when nobody opened it."""
+        return await (await self._make_instance()).ask(which, about)
+
     async def _begin(self, request: Request) -> Response:
         """The first call, when nobody opened it."""
         await self._make_instance()
         return await self._invoke(request)
 
-    async def _make_instance(self) -> None:
+    async def _make_instance(self) -> Instance:
         async with self._making.held(self._words):
             if self._instance is None:
                 self._instance = await self.instantiate()
                 self._invoke = self._instance.invoke
+            return self._instance
 
     @property
     def _words(self) -> str:

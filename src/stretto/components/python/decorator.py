@@ -5,7 +5,8 @@ from functools import partial
 from typing import Any, Final, TypeVar, overload
 
 from stretto.components.codes import ComponentCode
-from stretto.components.python.component import ClassComponent, PerRunPythonComponent, PythonComponent
+from stretto.components.python.component import PerRunPythonComponent, PythonComponent
+from stretto.components.python.learning import check_no_learning, learning
 from stretto.components.python.options import DEFAULT_EFFECT, Effects, Lives, Options, read_options
 from stretto.components.python.place import refuse
 from stretto.types.enums import Scope
@@ -118,8 +119,10 @@ def _cannot_be_marked(target: object) -> SpecError:
 
 def _component(target: Any, options: Options) -> PythonComponent:
     if options.scope is Scope.PROCESS:
-        return ClassComponent(target, options) if isinstance(target, type) else PythonComponent(target, options)
+        is_class = isinstance(target, type)
+        return learning(target)(target, options) if is_class else PythonComponent(target, options)
     if isinstance(target, type):
+        check_no_learning(target)
         return PerRunPythonComponent(target, options)
     raise refuse(
         target,

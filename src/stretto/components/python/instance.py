@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from stretto.components.python.invoke import Confirm, Invoke, confirmer, invoker
@@ -48,15 +49,20 @@ class Instance:
             self.forget()
         await self._hook("close")
 
+    async def ask(self, which: str, about: object) -> object:
+        """What the object's own method of that name says."""
+        return await self._called(getattr(self._made, which), about)
+
     async def _hook(self, which: str) -> None:
         hook = getattr(self._made, which, None)
-        if hook is None:
-            return
+        if hook is not None:
+            await self._called(hook)
+
+    async def _called(self, hook: Callable[..., Any], *about: object) -> object:
         try:
             if inspect.iscoroutinefunction(hook):
-                await hook()
-            else:  # it may block: loading a model does
-                (await THREADS.run(self._name, hook)).result()
+                return await hook(*about)
+            return (await THREADS.run(self._name, partial(hook, *about))).result()  # it may block: loading a model does
         except StrettoError:
             raise
         except Exception as error:
