@@ -63,7 +63,11 @@ class HttpWire:
         except TimeoutError:
             return _nothing(sent, began, f"no answer within {PATIENCE_S:g} s")
         except (aiohttp.ClientError, OSError) as error:
+            if http.pad_bytes:  # refused before it was read to its end, which may reset the connection
+                return _hung_up(sent, began)
             return _nothing(sent, began, f"the connection broke: {str(error) or type(error).__name__}")
+        if status == 0:
+            return _hung_up(sent, began)
         took_ms = (time.perf_counter() - began) * 1000.0
         seen = Seen(sent=sent, got=f"{status} {shown(got)}", took_ms=took_ms, status=status, body=got)
         return seen if http.path and not http.path.startswith("/acp/v1/") else _read(seen, verb, headers)
@@ -117,6 +121,11 @@ def _body(request: JsonObject, exchange: Exchange, http: Http) -> bytes:
     return orjson.dumps(request) if http.body is None else http.body.encode() * http.repeat
 
 
+def _hung_up(sent: str, began: float) -> Seen:
+    took_ms = (time.perf_counter() - began) * 1000.0
+    return Seen(sent=sent, got="the connection was ended", took_ms=took_ms, hung_up=True)
+
+
 def _nothing(sent: str, began: float, why: str) -> Seen:
     took_ms = (time.perf_counter() - began) * 1000.0
     return Seen(sent=sent, got=why, took_ms=took_ms, complaints=(why,))
@@ -124,8 +133,6 @@ def _nothing(sent: str, began: float, why: str) -> Seen:
 
 def _read(seen: Seen, verb: Verb, headers: dict[str, str]) -> Seen:
     """The message, or the failure, and what is wrong with its form."""
-    if seen.status == 0:
-        return seen
     traces = [f"it shows its inside: {mark!r}" for mark in _TRACES if mark in seen.body]
     if seen.status == 200:
         try:

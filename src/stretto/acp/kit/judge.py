@@ -27,7 +27,7 @@ def complaints(expect: Expect, seen: Seen, before: Sequence[Seen], subject: Subj
         return
     if expect.ok is True:
         yield from _of_answer(expect, seen, before, subject, verb)
-    elif expect.ok is False or expect.codes:
+    elif (expect.ok is False or expect.codes) and not seen.hung_up:
         yield from _of_failure(expect, seen)
 
 

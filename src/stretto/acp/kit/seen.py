@@ -25,6 +25,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 0
     """Of HTTP."""
     body: bytes = b""
+    hung_up: bool = False
+    """The server ended the connection without an answer, where a case gave it reason to."""
     complaints: tuple[str, ...] = ()
     """Where it breaks the form itself: no answer at all, a body that cannot be read, a status that is not of its
     code."""

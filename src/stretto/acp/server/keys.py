@@ -94,6 +94,11 @@ class Keys:
             self._size += size - entry.size
             entry.size = size
 
+    def drop(self, key: str) -> None:
+        """As if it had never been asked about: nothing was done under it."""
+        entry = self._entries.pop(key, None)
+        self._size -= 0 if entry is None else entry.size
+
     def _forget(self, now: float) -> None:
         """Let go of the oldest until the rest is within bounds; never of what is being worked on."""
         entries = self._entries

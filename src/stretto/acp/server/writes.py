@@ -68,7 +68,10 @@ class Writes:
         try:
             answer = await self._answer_confirmed(asking, entry, asking.request(self._blobs))
         except BaseException:
-            self._keys.settle(entry, Became.IN_DOUBT, why=entry.why)
+            if earlier is None:  # a question must not stand in the way of the write that it asks about
+                self._keys.drop(key)
+            else:
+                self._keys.settle(entry, Became.IN_DOUBT, why=entry.why)
             raise
         if answer is None:
             why = f"'{asking.served.card.name}' says that it did not happen"

@@ -171,6 +171,7 @@ def test_what_is_wrong_is_said(expect: Expect, seen: Seen, said: str) -> None:
         (Expect(ok=True), answered({"did": "x"}, outcome="partial", queue_ms=1.0, service_ms=2.0)),
         (Expect(), answered({})),
         (Expect(), refused(Code.INTERNAL)),
+        (Expect(ok=False), Seen(sent="s", got="g", took_ms=1.0, hung_up=True)),
         (Expect(codes=(Code.NOT_FOUND, Code.INTERNAL)), refused(Code.INTERNAL)),
         (Expect(ok=False, reason="X", metadata=("a",)), refused(Code.INTERNAL, reason="X", metadata={"a": "b"})),
         (Expect(ok=False, pointer="/a"), refused(Code.INTERNAL, violations=(Violation(pointer="/a/b", message=""),))),
