@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from stretto.components.mcp import McpServer, McpSession
-    from stretto.components.memory import RecencyMemory
+    from stretto.components.memory import MemorySearch, RecencyMemory
     from stretto.components.openai import OpenAiModel
     from stretto.components.policy import SoftmaxPolicy
     from stretto.components.python import Context, component
@@ -52,6 +52,7 @@ _HOMES = {
     "InputError": "stretto.types.errors",
     "McpServer": "stretto.components.mcp",
     "McpSession": "stretto.components.mcp",
+    "MemorySearch": "stretto.components.memory",
     "ModelCall": "stretto.types.learning",
     "OpenAiModel": "stretto.components.openai",
     "Reason": "stretto.types.enums",
@@ -94,6 +95,7 @@ __all__ = [
     "InputError",
     "McpServer",
     "McpSession",
+    "MemorySearch",
     "ModelCall",
     "OpenAiModel",
     "Reason",

@@ -20,6 +20,7 @@ from stretto.components.http.xpath_keys import XPATH_RECORD
 from stretto.components.mcp import McpServer, McpSession
 from stretto.components.mcp.declaration import RESET, SESSION
 from stretto.components.memory import RecencyMemory
+from stretto.components.memory.declaration import SEARCH
 from stretto.components.openai import OpenAiModel
 from stretto.components.openai.declaration import PRICES
 from stretto.components.policy_options import PolicyOptions
@@ -96,7 +97,7 @@ TABLES: list[tuple[Page, str, Record[Any]]] = [
     (CHAOS_FILE, "expect", EXPECT_RECORD),
     (CONTRACT_FILE, "rule", RULE),
     *((KINDS_PAGE, kind.value, record) for kind, record in KINDS.items()),
-    *((KINDS_PAGE, key.name, cast("Record[Any]", key.shape)) for key in (SESSION, RESET, PRICES)),
+    *((KINDS_PAGE, key.name, cast("Record[Any]", key.shape)) for key in (SESSION, RESET, PRICES, SEARCH)),
     *(
         (KINDS_PAGE, key.name, cast("Record[Any]", key.shape))
         for key in (SOAP, RESPONSE, CONFIRM, PAGING, AUTH, BASIC, API_KEY, OAUTH2)

@@ -7,7 +7,7 @@ from typing import Final
 from stretto.components.acp.declaration import ACP, make_acp
 from stretto.components.http.declaration import HTTP
 from stretto.components.mcp.declaration import MCP
-from stretto.components.memory_declaration import MEMORY
+from stretto.components.memory.declaration import MEMORY
 from stretto.components.openai.declaration import OPENAI
 from stretto.components.option_shapes import Make
 from stretto.components.policy_declaration import POLICY

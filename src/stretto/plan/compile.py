@@ -13,6 +13,7 @@ import msgspec
 from stretto.plan.amplification import multiplied
 from stretto.plan.blocks import Blocks
 from stretto.plan.business import Businesses
+from stretto.plan.called import find_called
 from stretto.plan.calls import Calls
 from stretto.plan.check import Check
 from stretto.plan.codes import PlanCode
@@ -263,6 +264,7 @@ class _Compiler:
         if not any("call" in component.card.capabilities for component in self._calls.components.values()):
             self._meanings.refuse_inner_calls()
             return {}
+        find_called(self._calls.components.values(), self._finder, self._spec)
         found = {name: self._finder.catalog.find(name) for name in self._finder.catalog.names()}
         return {name: self._inner_call(name, component) for name, component in found.items() if component is not None}
 

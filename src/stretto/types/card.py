@@ -36,6 +36,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope = Scope.PROCESS
     trainable: bool = False
     capabilities: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    """Components that it is known to call; a workflow that lacks one does not load."""
     description: str = ""
 
     def action_of(self, request_input: JsonObject) -> str:

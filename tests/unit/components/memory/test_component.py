@@ -7,10 +7,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, strategies as st
 
 from stretto.components.memory import RecencyMemory
-from stretto.components.memory_store import MemoryStore, ProcessStore, Shelf, SqliteStore
 from stretto.types.enums import Effect, Scope
 from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.protocols import KeepsBetweenRuns, OpensPerRun
@@ -185,36 +183,3 @@ async def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path, make_requ
     connection.close()
     with pytest.raises(ComponentError, match="newer version"):
         await RecencyMemory("notes", path=path)(make_request())
-
-
-def test_a_locked_file_may_be_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stretto.components.memory_store.BUSY_TIMEOUT_S", 0.01)
-    store = SqliteStore(tmp_path / "m.sqlite", "notes", 10)
-    store.add(Shelf("t", ""), "k1", 1)
-    other = sqlite3.connect(tmp_path / "m.sqlite", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(ComponentError, match="locked") as caught:
-        store.add(Shelf("t", ""), "k2", 2)
-    assert caught.value.retryable
-    other.close()
-    store.add(Shelf("t", ""), "k2", 2)
-    assert store.recent(Shelf("t", ""), 5) == [1, 2]
-    store.close()
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("klmnop"), st.integers(0, 9)), max_size=30),
-    st.integers(1, 4),
-    st.integers(0, 6),
-)
-def test_both_stores_agree(adds: list[tuple[str, str, int]], keep: int, limit: int) -> None:
-    stores: list[MemoryStore] = [ProcessStore(keep), SqliteStore(Path(":memory:"), "m", keep)]
-    for number, (tenant, key, value) in enumerate(adds):
-        effect_key = f"{tenant}/{key}/{number // 2}"
-        for store in stores:
-            store.add(Shelf(tenant, ""), effect_key, value)
-    for tenant in "ab":
-        told = [store.recent(Shelf(tenant, ""), limit) for store in stores]
-        assert list(told[0]) == list(told[1])
-    for store in stores:
-        store.close()

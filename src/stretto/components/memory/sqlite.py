@@ -1,0 +1,253 @@
+"""A memory in an SQLite file, which outlives the process."""
+
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import orjson
+
+from stretto.components.memory.backend import Found, Memory, Query, Shelf
+from stretto.components.memory.embedding import made_with_another
+from stretto.types.errors import Code, ComponentError
+from stretto.types.json import Json
+
+if TYPE_CHECKING:
+    from stretto.components.memory.backend import Vector
+    from stretto.components.memory.vectors import VectorIndex
+
+T = TypeVar("T")
+
+SCHEMA_VERSION: Final = 1
+
+BUSY_TIMEOUT_S: Final = 5.0
+"""How long a write waits for another process's; SQLite's own default fails at once."""
+
+MAX_INDEX_BYTES: Final = 64 << 20
+"""Vectors held for searches, of the shelves searched last: 30,000 of 512 dimensions."""
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS memory (
+    id INTEGER PRIMARY KEY,
+    memory TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    effect_key TEXT NOT NULL,
+    at_ns INTEGER NOT NULL,
+    value BLOB NOT NULL,
+    UNIQUE (memory, effect_key)
+) STRICT;
+CREATE INDEX IF NOT EXISTS memory_recent ON memory (memory, tenant, scope, id);
+"""
+
+_SEARCH_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS memory_vector (id INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS memory_search (memory TEXT PRIMARY KEY, embedding TEXT NOT NULL) STRICT;
+CREATE TRIGGER IF NOT EXISTS memory_vector_gone AFTER DELETE ON memory
+    BEGIN DELETE FROM memory_vector WHERE id = old.id; END;
+"""
+"""Beside the first schema, so that files of both are read by both: a memory that is not searched never makes it."""
+
+_RECENT: Final = """
+SELECT value FROM memory WHERE memory = :memory AND tenant = :tenant AND scope = :scope ORDER BY id DESC LIMIT :limit
+"""
+
+_KEEP: Final = """
+INSERT OR IGNORE INTO memory (memory, tenant, scope, effect_key, at_ns, value)
+VALUES (:memory, :tenant, :scope, :effect_key, :at_ns, :value)
+"""
+
+_DROP_OLDEST: Final = """
+DELETE FROM memory WHERE memory = :memory AND tenant = :tenant AND scope = :scope AND id <= (
+    SELECT id FROM memory WHERE memory = :memory AND tenant = :tenant AND scope = :scope
+    ORDER BY id DESC LIMIT 1 OFFSET :keep)
+"""
+
+_DROP_BEFORE: Final = """
+DELETE FROM memory WHERE memory = :memory AND tenant = :tenant AND scope = :scope AND id < :before
+"""
+
+_OLDEST: Final = """
+SELECT id FROM memory WHERE memory = :memory AND tenant = :tenant AND scope = :scope ORDER BY id LIMIT 1
+"""
+
+_NEW_VECTORS: Final = """
+SELECT id, vector FROM memory JOIN memory_vector USING (id)
+WHERE memory = :memory AND tenant = :tenant AND scope = :scope AND id > :last ORDER BY id
+"""
+
+
+class SqliteBackend:
+    """Keeps values in a file, which is made with its folder when it is first needed; several processes may share it.
+
+    A killed process loses nothing that was committed. With an `embedding`, the name of what vectors are made by, they
+    are kept beside the values; a file that has those of another is refused. Implements `MemoryBackend`.
+    """
+
+    blocks = True
+
+    def __init__(self, path: Path, memory: str, keep: int, embedding: str = "") -> None:
+        self._path = path
+        self._memory = memory
+        self._keep = keep
+        self._embedding = embedding
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._indexes: OrderedDict[Shelf, VectorIndex] = OrderedDict()
+
+    async def open(self) -> None:
+        """Nothing to do: the file is opened when it is first needed."""
+
+    async def close(self) -> None:
+        """Close the file; the next call opens it again."""
+        with self._lock:
+            self._indexes.clear()
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    async def remember(self, shelf: Shelf, memory: Memory) -> None:
+        """As `MemoryBackend.remember`. Raises ComponentError, and then nothing was kept."""
+        row = self._row(shelf) | {"effect_key": memory.effect_key, "value": orjson.dumps(memory.value)}
+        vector = None if memory.vector is None else memory.vector.astype("<f4").tobytes()
+
+        def keep(connection: sqlite3.Connection) -> None:
+            kept = connection.execute(_KEEP, row)
+            if kept.rowcount and vector is not None:
+                connection.execute("INSERT OR REPLACE INTO memory_vector VALUES (?, ?)", (kept.lastrowid, vector))
+            connection.execute(_DROP_OLDEST, row)
+
+        self._do("written", keep)
+
+    async def recall(self, shelf: Shelf, limit: int) -> Sequence[Json]:
+        """As `MemoryBackend.recall`. Raises ComponentError when the file cannot be read."""
+        asked = self._row(shelf) | {"limit": limit}
+        rows = self._do("read", lambda connection: connection.execute(_RECENT, asked).fetchall())
+        return [orjson.loads(value) for (value,) in rows][::-1]
+
+    async def search(self, shelf: Shelf, query: Query) -> Sequence[Found]:
+        """As `MemoryBackend.search`. Raises ComponentError when the file cannot be read."""
+
+        def nearest(connection: sqlite3.Connection) -> list[Found]:
+            connection.execute("BEGIN")  # what is found is still there when it is read
+            ranked = self._index(connection, shelf, len(query.vector)).nearest(query)
+            one = "SELECT value, effect_key FROM memory WHERE id = ?"
+            rows = [(connection.execute(one, (number,)).fetchone(), score) for number, score in ranked]
+            return [Found(value=orjson.loads(row[0]), score=score, source=row[1]) for row, score in rows]
+
+        return self._do("read", nearest)
+
+    async def forget(self, shelf: Shelf, effect_key: str) -> None:
+        """As `MemoryBackend.forget`. Raises ComponentError, and then nothing was forgotten.
+
+        A row of its own, under a name that no memory can have, keeps its place among what was told.
+        """
+        row = self._row(shelf)
+        place = row | {"memory": f"{self._memory}/forgotten", "effect_key": effect_key, "value": b"null"}
+
+        def forget(connection: sqlite3.Connection) -> None:
+            connection.execute(_KEEP, place)
+            where = "SELECT id FROM memory WHERE memory = :memory AND effect_key = :effect_key"
+            (before,) = connection.execute(where, place).fetchone()
+            connection.execute(_DROP_BEFORE, row | {"before": before})
+            connection.execute(_DROP_OLDEST, place)
+
+        self._do("written", forget)
+
+    def _row(self, shelf: Shelf) -> dict[str, str | int | bytes]:
+        return {
+            "memory": self._memory,
+            "tenant": shelf.tenant,
+            "scope": shelf.scope,
+            "at_ns": time.time_ns(),
+            "keep": self._keep,
+        }
+
+    def _do(self, done: str, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do it in one transaction, of which others see all or nothing."""
+        try:
+            with self._lock, self._open() as connection:
+                return work(connection)
+        except (sqlite3.Error, OSError) as error:
+            raise self._trouble(done, error) from error
+
+    # vectors
+
+    def _index(self, connection: sqlite3.Connection, shelf: Shelf, dimensions: int) -> "VectorIndex":
+        """The shelf's vectors as they are now. Other processes too add at its end and drop from its front."""
+        from stretto.components.memory.vectors import VectorIndex
+
+        index = self._indexes.pop(shelf, None) or VectorIndex(dimensions)
+        row = self._row(shelf)
+        first = connection.execute(_OLDEST, row).fetchone()
+        index.drop_before(index.last_id + 1 if first is None else first[0])
+        for number, vector in connection.execute(_NEW_VECTORS, row | {"last": index.last_id}):
+            index.append(number, _read(vector))
+        self._indexes[shelf] = index
+        self._drop_indexes()
+        return index
+
+    def _drop_indexes(self) -> None:
+        """Keep those that were searched last, and always one."""
+        while len(self._indexes) > 1 and sum(index.nbytes for index in self._indexes.values()) > MAX_INDEX_BYTES:
+            self._indexes.popitem(last=False)
+
+    # the file
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, check_same_thread=False)
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        (found,) = connection.execute("PRAGMA user_version").fetchone()
+        if found > SCHEMA_VERSION:
+            raise ComponentError(
+                f"memory '{self._memory}': {self._path} was written by a newer version (format {found}, this one knows "
+                f"{SCHEMA_VERSION}); use that version, or another file",
+                Code.FAILED_PRECONDITION,
+            )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.executescript(_SCHEMA)
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        if self._embedding:
+            self._prepare_search(connection)
+
+    def _prepare_search(self, connection: sqlite3.Connection) -> None:
+        connection.executescript(_SEARCH_SCHEMA)
+        with connection:
+            connection.execute("INSERT OR IGNORE INTO memory_search VALUES (?, ?)", (self._memory, self._embedding))
+        one = "SELECT embedding FROM memory_search WHERE memory = ?"
+        (found,) = connection.execute(one, (self._memory,)).fetchone()
+        if found != self._embedding:
+            raise made_with_another(self._memory, str(self._path), found, self._embedding, "another `path`")
+
+    def _trouble(self, done: str, error: sqlite3.Error | OSError) -> ComponentError:
+        busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+        remedy = (
+            "another process holds it; try again"
+            if busy
+            else "see that it is a memory file, writable, on a disk with room"
+        )
+        return ComponentError(
+            f"memory '{self._memory}': {self._path} could not be {done}: {error}; {remedy}",
+            Code.UNAVAILABLE if busy else Code.FAILED_PRECONDITION,
+            sent=False,
+        )
+
+
+def _read(vector: bytes) -> "Vector":
+    import numpy as np
+
+    return np.frombuffer(vector, "<f4")
