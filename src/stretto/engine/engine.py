@@ -169,6 +169,8 @@ class Engine:
             run.budget = RunBudget.of(request.budget)
         if request.traceparent:
             run.traceparent = request.traceparent
+        if request.effect_key:
+            run.effect_key = request.effect_key
         if request.baggage:
             run.baggage = tuple(sorted(request.baggage))
         return run

@@ -31,6 +31,9 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """In place of the workflow's own."""
     parent: str = ""
     traceparent: str = ""
+    effect_key: str = ""
+    """Of the call that the run answers, where it may write. Under durability ``step`` the store refuses a second run
+    with it, unless what became of the first was a failure."""
     baggage: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
@@ -39,6 +42,7 @@ def check_request(request: RunRequest) -> None:
     check_text("tenant", request.tenant)
     check_text("parent", request.parent)
     check_text("traceparent", request.traceparent)
+    check_text("effect_key", request.effect_key)
     if not (request.traceparent.isascii() and request.traceparent.isprintable()):
         raise wrong("traceparent", request.traceparent, "W3C trace context, one line such as 00-<32 hex>-<16 hex>-01")
     _check_texts("labels", request.labels)

@@ -96,6 +96,11 @@ class Write(msgspec.Struct):
             return StoreError(f"run {self.run_id} holds a time beyond 64-bit nanoseconds: {error}")
         if isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorcode not in _TAKEN:
             return StoreError(f"run {self.run_id} cannot be kept, its record is not whole: {error}")
+        if isinstance(error, sqlite3.IntegrityError) and "effect_key" in str(error):
+            return StoreError(
+                f"run {self.run_id} is not made: another run answers the call with its effect key, or has answered it",
+                retryable=True,
+            )
         if self.opened is not None or self.kept is not None:
             return StoreError(f"run {self.run_id} is already in the store; a run id is used once")
         if self.effect is not None and self.epoch == 0:

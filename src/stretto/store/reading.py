@@ -133,6 +133,12 @@ def load_run(connection: sqlite3.Connection, run_id: str) -> Run | None:
     return None if row is None else _with_steps(connection, [row])[0]
 
 
+def load_by_effect_key(connection: sqlite3.Connection, workflow: str, effect_key: str) -> list[Run]:
+    """Runs of a workflow that answer the call with this key, oldest first."""
+    query = "SELECT id, tenant, doc, spilled FROM runs WHERE effect_key = ? AND workflow = ? ORDER BY id"
+    return _with_steps(connection, connection.execute(query, (effect_key, workflow)).fetchall())
+
+
 def scan_runs(connection: sqlite3.Connection, filters: Filters, after: str, limit: int | None) -> list[Run]:
     """One page of sealed runs, oldest first, that come after an id."""
     where, values = _where(filters)

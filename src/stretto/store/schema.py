@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 from typing import Final
 
-VERSION: Final = 3
+VERSION: Final = 4
 """What `PRAGMA user_version` says of a file of this release."""
 
 APPLICATION_ID: Final = 0x53545254
@@ -130,7 +130,15 @@ CREATE TABLE settings (               -- what was changed of a workflow while it
 CREATE INDEX settings_workflow ON settings (workflow, revision);
 """
 
-_STEPS: Final = (_VERSION_1, _VERSION_2, _VERSION_3)
+_VERSION_4: Final = """
+ALTER TABLE runs ADD COLUMN effect_key TEXT;
+CREATE INDEX runs_effect_key ON runs (effect_key) WHERE effect_key IS NOT NULL;
+CREATE UNIQUE INDEX runs_effect_once ON runs (workflow, effect_key)  -- what failed may be answered again
+WHERE durability = 'step' AND effect_key IS NOT NULL
+AND (status IS NULL OR status IN ('ok', 'degraded', 'business_fallback', 'parked'));
+"""
+
+_STEPS: Final = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 """Script n turns a file of version n into one of version n + 1."""
 
 INPUT_KEY_BYTES: Final = 32

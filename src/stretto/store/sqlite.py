@@ -141,6 +141,14 @@ class Store:
             raise UsageError(f"run {run_id!r} is not in {self.path}; `stretto runs list` shows those that are")
         return run
 
+    def by_effect_key(self, workflow: str, effect_key: str) -> Sequence[Run]:
+        """The runs of a workflow that answer the call with this effect key, sealed or not, oldest first."""
+        check_text("workflow", workflow)
+        check_text("effect_key", effect_key)
+        self._catch_up()
+        with self._reader.snapshot() as connection:
+            return reading.load_by_effect_key(connection, workflow, effect_key)
+
     def list(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> Sequence[RunSummary]:
         """Runs, sealed or not, newest first."""
         check_filters(filters, limit)

@@ -33,8 +33,9 @@ def write_version_1(path: Path, run: Run, blobs: dict[Digest, bytes]) -> None:
         database.execute("PRAGMA user_version = 1")
         database.execute(f"PRAGMA application_id = {0x53545254}")
         database.execute("INSERT INTO meta VALUES ('input_key', randomblob(32)), ('lost', 0)")
-        row = opened_row(run, "", 1, 0, put)
-        database.execute(f"INSERT INTO runs ({OPENED_COLUMNS}) VALUES ({','.join('?' * 16)})", row)
+        row = dict(zip(OPENED_COLUMNS.split(", "), opened_row(run, "", 1, 0, put), strict=True))
+        del row["effect_key"]  # of a later schema
+        database.execute(f"INSERT INTO runs ({', '.join(row)}) VALUES ({','.join('?' * 16)})", [*row.values()])
         for seq, step in enumerate(run.steps):
             doc, spilled = msgspec.json.decode(encode_step(step)), None
             if len(bytes(step.output)) > SPILL_BYTES:

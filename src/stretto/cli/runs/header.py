@@ -18,6 +18,7 @@ from stretto.cli.words import (
     took_text,
     total_text,
 )
+from stretto.components.acp.answer import EVIDENCE
 from stretto.engine.hedge import copies_of
 from stretto.record.model import Run
 from stretto.types.learning import Reward
@@ -64,7 +65,11 @@ def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
     if run.replay_of:
         yield "replay of", run.replay_of
     if run.parent:
-        yield "started by", run.parent
+        yield "started by", escaped(f"run {run.parent}")
+    if run.effect_key:
+        yield "answers", escaped(f"the call with the effect key {run.effect_key}")
+    for number, told in enumerate(_runs_elsewhere(run)):
+        yield "" if number else "ran elsewhere", escaped(told)
     if run.settings:
         yield "settings", Text(f"revision {run.settings} when it began; stretto config history FILE lists them")
     if run.simulated:
@@ -75,6 +80,15 @@ def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
         yield "quarantined", Text(told, "yellow")
     for warning in run.warnings:
         yield "warning", Text(escaped(warning), "yellow")
+
+
+def _runs_elsewhere(run: Run) -> Iterator[str]:
+    """Steps that workflows on other servers answered, each with the run that was made there."""
+    for step in run.steps:
+        told = step.evidence.get(EVIDENCE)
+        run_id = told.get("run_id") if isinstance(told, dict) else None
+        if isinstance(run_id, str):
+            yield f"{step.path}: run {run_id}"
 
 
 def _retries(run: Run) -> str:
