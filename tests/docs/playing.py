@@ -62,6 +62,8 @@ def play(page: Page, folder: Path, setting: Setting) -> Iterator[Outcome]:
     the one that was really printed there.
     """
     environment = _environment(folder, setting.variables)
+    for name, source in setting.files.items():
+        _write(folder / name, source.read_text())
     blocks = page.blocks
     here = folder
     ids: dict[str, str] = {}

@@ -18,6 +18,11 @@ from tests.docs.pages import ROOT, Page
 VLLM_ANSWER: Final = ROOT / "tests" / "unit" / "components" / "openai" / "recorded" / "vllm" / "end.json"
 """What a real server answered to the prompt of the page."""
 
+CREDIT_RULES: Final = ROOT / "examples" / "polyglot" / "rules" / "credit_rules.cob"
+
+NEEDED: Final = {"docs/how-to/legacy-programs.md": ("cobc", "gnucobol")}
+"""Programs that the commands of a page need, and the Debian packages that bring them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
@@ -27,6 +32,8 @@ class Setting:
     """Environment variables of its commands."""
     replaced: Mapping[str, str] = field(default_factory=dict)
     """Texts of the page, and what stands for them when it is played: an address that the test can have."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Files that the reader has already, by the names that the page calls them."""
 
 
 @contextmanager
@@ -47,6 +54,8 @@ def setting_of(page: Page) -> Iterator[Setting]:
                 variables={"STRETTO_STORE": str(store)},
                 replaced={"http://127.0.0.1:8330": url, ".stretto/runs.db": str(store)},
             )
+        elif page.name == "docs/how-to/legacy-programs.md":
+            yield Setting(files={"rules/credit_rules.cob": CREDIT_RULES})
         else:
             yield Setting()
 

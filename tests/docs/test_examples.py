@@ -1,5 +1,6 @@
 """Every example of the documentation runs, and prints what the page says."""
 
+import shutil
 from difflib import unified_diff
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from tests.docs.normal import normal
 from tests.docs.pages import ROOT, read_page
 from tests.docs.playing import Outcome, play
-from tests.docs.settings import setting_of
+from tests.docs.settings import NEEDED, setting_of
 
 PAGES = (
     "README.md",
@@ -23,6 +24,9 @@ PAGES = (
 @pytest.mark.parametrize("name", PAGES)
 def test_the_examples_of_a_page_do_what_it_says(name: str, tmp_path: Path) -> None:
     page = read_page(ROOT / name)
+    program, package = NEEDED.get(name, ("", ""))
+    if program and shutil.which(program) is None:
+        pytest.skip(f"no {program} here: apt-get install {package}")
     with setting_of(page) as setting:
         for outcome in play(page, tmp_path, setting):
             assert outcome.as_written, _difference(name, outcome)

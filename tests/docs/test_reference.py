@@ -12,6 +12,8 @@ import stretto
 from stretto.acp.failure import AcpError
 from stretto.components.codes import ComponentCode
 from stretto.components.declare import KINDS
+from stretto.components.exec.field_keys import FIELD_RECORD
+from stretto.components.exec.message_keys import MESSAGE
 from stretto.components.http.action_keys import ACTION, CONFIRM
 from stretto.components.http.auth_keys import API_KEY, AUTH, BASIC, OAUTH2
 from stretto.components.http.request_keys import SOAP
@@ -102,7 +104,10 @@ TABLES: list[tuple[Page, str, Record[Any]]] = [
         (KINDS_PAGE, key.name, cast("Record[Any]", key.shape))
         for key in (SOAP, RESPONSE, CONFIRM, PAGING, AUTH, BASIC, API_KEY, OAUTH2)
     ),
-    *((KINDS_PAGE, record.name, cast("Record[Any]", record)) for record in (ACTION, ERROR, XPATH_RECORD)),
+    *(
+        (KINDS_PAGE, record.name, cast("Record[Any]", record))
+        for record in (ACTION, ERROR, XPATH_RECORD, MESSAGE, FIELD_RECORD)
+    ),
 ]
 """Each mapping with fixed keys, and where its keys are documented."""
 

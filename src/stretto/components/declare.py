@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from stretto.components.acp.declaration import ACP, make_acp
+from stretto.components.exec.declaration import EXEC
 from stretto.components.http.declaration import HTTP
 from stretto.components.mcp.declaration import MCP
 from stretto.components.memory.declaration import MEMORY
@@ -24,6 +25,7 @@ from stretto.types.protocols import Component
 
 KINDS: Final[Mapping[ComponentKind, Record[Make]]] = {
     ComponentKind.ACP: ACP,
+    ComponentKind.EXEC: EXEC,
     ComponentKind.HTTP: HTTP,
     ComponentKind.MCP: MCP,
     ComponentKind.MEMORY: MEMORY,

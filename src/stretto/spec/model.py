@@ -49,6 +49,7 @@ class ComponentKind(StrEnum):
     MCP = "mcp"
     OPENAI = "openai"
     HTTP = "http"
+    EXEC = "exec"
     MEMORY = "memory"
     POLICY = "policy"
     REWARD = "reward"

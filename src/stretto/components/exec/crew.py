@@ -1,0 +1,59 @@
+"""Processes that each answer one call after another; one that died, or lost step, is replaced."""
+
+import asyncio
+from collections.abc import Callable
+
+from stretto.components.exec.calls import ask_process, launched
+from stretto.components.exec.framing import Framing
+from stretto.components.exec.process import ProgramProcess
+from stretto.components.exec.settings import ExecSettings
+from stretto.types.json import JsonObject
+
+
+class Crew:
+    """The idle processes of a persistent program. How many are at work at once, its callers bound."""
+
+    def __init__(self, settings: ExecSettings, framing: Framing) -> None:
+        self._settings = settings
+        self._framing = framing
+        self._idle: list[ProgramProcess] = []
+
+    async def begin(self) -> None:
+        """Start every process, so that no call waits for that."""
+        while len(self._idle) < self._settings.at_once:
+            self._idle.append(await self._new())
+
+    async def ask(self, data: bytes, decode: Callable[[bytes], JsonObject]) -> JsonObject:
+        """One answer. A process that gave none, or none that can be read, or not in time, is ended: what it says next
+        would belong to nobody."""
+        process = await self._ready()
+        try:
+            answer = decode(await ask_process(self._settings, process, self._framing, data))
+        except BaseException:
+            await process.end()
+            raise
+        self._idle.append(process)
+        return answer
+
+    async def close(self) -> None:
+        """End all that are idle: their input is closed first, at which most end by themselves."""
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(process.leave() for process in idle))
+
+    def drop(self) -> None:
+        """End all without waiting, of an event loop that has ended."""
+        for process in self._idle:
+            process.end_group()
+        self._idle = []
+
+    async def _ready(self) -> ProgramProcess:
+        """One that lives and has said nothing since it answered; a new one when there is none."""
+        while self._idle:
+            process = self._idle.pop()
+            if process.exit_code is None and not process.is_silent and not process.output:
+                return process
+            await process.end()
+        return await self._new()
+
+    async def _new(self) -> ProgramProcess:
+        return await launched(self._settings, self._settings.command, None)

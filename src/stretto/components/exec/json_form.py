@@ -1,0 +1,41 @@
+"""JSON: one object goes in, one comes out."""
+
+import msgspec
+
+from stretto.components.exec.codecs import UnreadableError, shown
+from stretto.components.exec.message import Message
+from stretto.record.canonical import snapshot
+from stretto.types.card import ANY_OBJECT
+from stretto.types.json import JsonObject
+
+
+class JsonEncoder:
+    """Writes the request on one line."""
+
+    def __init__(self, message: Message) -> None:
+        self.schema = message.schema or ANY_OBJECT
+        self._encoding = message.encoding
+
+    def encode(self, request: JsonObject) -> bytes:
+        data = snapshot(request) + b"\n"
+        return data if not self._encoding else data.decode().encode(self._encoding)
+
+
+class JsonDecoder:
+    """Reads an object."""
+
+    def __init__(self, message: Message) -> None:
+        self.schema = message.schema or ANY_OBJECT
+        self._encoding = message.encoding or "utf-8"
+
+    def decode(self, data: bytes) -> JsonObject:
+        try:
+            text = data.decode(self._encoding)
+            value = msgspec.json.decode(text)  # keeps the digits of a long integer, which the record refuses by name
+        except UnicodeDecodeError as error:
+            raise UnreadableError(f"byte {error.start:,} is no text in {self._encoding}: {error.reason}") from error
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise UnreadableError(f"{error}: {shown(text.strip())}; expected a JSON object") from error
+        if not isinstance(value, dict):
+            raise UnreadableError(f"{shown(text.strip())}; expected a JSON object: {{...}}")
+        return value

@@ -1,0 +1,72 @@
+"""Where a command's program and files are."""
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from stretto.types.errors import Code, ComponentError
+from stretto.types.os_error import reason_of
+
+PASSED_ON: Final = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE"),
+    *("LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME", "LD_LIBRARY_PATH"),
+)
+"""Variables of this process that a program is given without being asked for: none of them is a secret."""
+
+
+def environment(inherit: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+    """What a program sees: a few variables of this process, those that were named, and those that were declared."""
+    passed = {name: os.environ[name] for name in (*PASSED_ON, *inherit) if name in os.environ}
+    return {**passed, **env}
+
+
+def located(name: str, command: Sequence[str], place: Path, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The command with its program found; raises ComponentError, and says what to do, when it cannot be started."""
+    program = command[0]
+    if not place.is_dir():
+        raise _not_there(name, f"cannot be started in '{place}': there is no such folder; make it, or mend `cwd`")
+    if os.sep in program:
+        path = place / program
+        if not path.is_file():
+            hint = "build it, or mend the path, which begins at the workflow file or its `cwd`"
+            raise _not_there(name, f"cannot be started: there is no file '{path}'; {hint}")
+        if not os.access(path, os.X_OK):
+            raise _not_there(
+                name,
+                f"cannot be started: '{path}' is not executable; run chmod +x, or name what reads it: [sh, {program}]",
+            )
+        return (str(path), *command[1:])
+    found = shutil.which(program, path=env.get("PATH", os.defpath)) or shutil.which(
+        program, path=str(Path(sys.executable).parent)
+    )
+    if found is None:
+        beside = (place / program).is_file()
+        hint = f"try ./{program}" if beside else "install it, or give its path"
+        raise _not_there(name, f"cannot be started: there is no program '{program}' on the PATH; {hint}")
+    return (found, *command[1:])
+
+
+def not_started(name: str, error: OSError) -> ComponentError:
+    """The error of a program that the system could not start."""
+    hint = "; begin its first line with #! and what reads it, or name that first" if error.errno == 8 else ""
+    return _not_there(name, f"could not be started: {reason_of(error)}{hint}")
+
+
+def _not_there(name: str, what: str) -> ComponentError:
+    return ComponentError(f"program of '{name}' {what}", Code.FAILED_PRECONDITION, sent=False)
+
+
+def files_of(command: Sequence[str], place: Path, folder: Path) -> dict[str, str]:
+    """SHA-256 of each word of a command that names a file inside the folder."""
+    root = folder.resolve()
+    found = {}
+    for word in command:
+        path = place / word
+        if not Path(word).is_absolute() and "\0" not in word and path.is_file() and path.resolve().is_relative_to(root):
+            with path.open("rb") as file:
+                found[word] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found

@@ -1,0 +1,145 @@
+"""XML: each field an element or an attribute."""
+
+from xml.etree import ElementTree as ET
+
+from stretto.components.exec.codec_of import text_codec
+from stretto.components.exec.codecs import Misfits, UnreadableError, rows_of, shown, unknown_names, value_of
+from stretto.components.exec.declared_field import Field
+from stretto.components.exec.message import Message
+from stretto.components.exec.misfit import MisfitError
+from stretto.components.exec.scalars import ScalarCodec
+from stretto.components.exec.schemas import input_schema, output_schema
+from stretto.components.exec.xml_path import XmlPath
+from stretto.components.xml.parse import Element, XmlError, check_installed, parse_xml
+from stretto.types.json import Json, JsonObject
+
+_CONTROL = {chr(code) for code in range(32)} - {"\t", "\n", "\r"} | {"\ufffe", "\uffff"}
+"""What no XML can hold (XML 1.0, section 2.2); lone surrogates cannot come this far."""
+
+
+class _Part:
+    """One field and its path."""
+
+    def __init__(self, field: Field, message: Message) -> None:
+        self.field = field
+        label = f"`path` of field '{field.name}'" if field.name else "`path` of a constant"
+        self.path = XmlPath(field.path or field.name, message.namespaces, label)
+        self.codec: ScalarCodec | None = text_codec(field, field.width) if field.name else None
+
+    def write(self, row: JsonObject) -> str | None:
+        """The text; None for an optional field that is null. Raises MisfitError."""
+        if self.codec is None:
+            return self.field.constant
+        value = value_of(row, self.field)
+        if value is None and self.field.optional:
+            return None
+        text = self.codec.write(value)
+        if _CONTROL & set(text):
+            raise MisfitError("text without control characters, which XML cannot hold")
+        return text
+
+
+class XmlEncoder:
+    """Writes a document of a root, the fields below it, or rows of them."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+        self._each = XmlPath(message.each or "row", message.namespaces, "`each`")
+        self._parts = [_Part(field, message) for field in message.fields]
+        self.schema = input_schema([(p.field, p.codec.takes) for p in self._parts if p.codec], message.rows)
+
+    def encode(self, request: JsonObject) -> bytes:
+        misfits = Misfits()
+        root = ET.Element(self._message.root)
+        for prefix, uri in self._message.namespaces.items():
+            root.set(f"xmlns:{prefix}", uri)
+        for pointer, row in rows_of(request, self._message.rows, misfits):
+            self._put(root if not self._message.rows else self._new_row(root), row, pointer, misfits)
+        misfits.raise_if_any()
+        encoding = self._message.encoding or "utf-8"
+        return bytes(ET.tostring(root, encoding=encoding, xml_declaration=True)).replace(b"?>\n", b"?>", 1) + b"\n"
+
+    def _new_row(self, root: ET.Element) -> ET.Element:
+        *outer, last = self._each.steps
+        return ET.SubElement(_at(root, outer), last)
+
+    def _put(self, element: ET.Element, row: JsonObject, pointer: str, misfits: Misfits) -> None:
+        unknown_names(row, [part.field for part in self._parts if part.codec], pointer, misfits)
+        for part in self._parts:
+            try:
+                text = part.write(row)
+            except MisfitError as error:
+                misfits.add(f"{pointer}/{part.field.name}", value_of(row, part.field), str(error))
+                continue
+            if text is None:
+                continue
+            place = _at(element, part.path.steps)
+            if part.path.attribute:
+                place.set(part.path.attribute, text)
+            else:
+                place.text = text
+
+
+class XmlDecoder:
+    """Reads the fields out of a document. Spaces around a value are not part of it."""
+
+    def __init__(self, message: Message) -> None:
+        check_installed("`format: xml` of a program's answer")
+        self._message = message
+        self._each = XmlPath(message.each or "row", message.namespaces, "`each`")
+        self._parts = [_Part(field, message) for field in message.fields]
+        self.schema = output_schema([(p.field, p.codec.gives) for p in self._parts if p.codec], message.rows)
+
+    def decode(self, data: bytes) -> JsonObject:
+        try:
+            root = parse_xml(data.strip(), charset=self._message.encoding)
+        except XmlError as error:
+            raise UnreadableError(str(error)) from error
+        local = root.tag.rpartition("}")[2]
+        if self._message.root and local != self._message.root.rpartition(":")[2]:
+            raise UnreadableError(f"the outermost element is <{local}>; expected <{self._message.root}>")
+        if not self._message.rows:
+            return self._row(root, "")
+        return {
+            self._message.rows: [
+                self._row(element, f" in row {number}") for number, element in enumerate(self._each.elements(root), 1)
+            ]
+        }
+
+    def _row(self, above: Element, where: str) -> JsonObject:
+        row: JsonObject = {}
+        for part in self._parts:
+            value = self._value(part, above, where)
+            if part.codec is not None:
+                row[part.field.name] = value
+        return row
+
+    def _value(self, part: _Part, above: Element, where: str) -> Json:
+        path = part.path.text
+        found = [text for element in part.path.elements(above) if (text := part.path.text_of(element)) is not None]
+        if len(found) > 1:
+            raise UnreadableError(f"{path}{where} stands {len(found)} times; expected once")
+        text = found[0].strip() if found else None
+        if not text and part.field.optional:
+            return None
+        if text is None:
+            raise UnreadableError(f"{path}{where} is missing")
+        try:
+            return self._read(part, text)
+        except MisfitError as error:
+            raise UnreadableError(f"{path}{where} is {shown(text)}; expected {error}") from error
+
+    def _read(self, part: _Part, text: str) -> Json:
+        if part.codec is not None:
+            return part.codec.read(text)
+        if text != part.field.constant:
+            raise MisfitError(f"the constant '{part.field.constant}'")
+        return None
+
+
+def _at(element: ET.Element, steps: list[str]) -> ET.Element:
+    """The element at the end of the steps, made where it is not there."""
+    for step in steps:
+        below = next((child for child in element if child.tag == step), None)
+        element = ET.SubElement(element, step) if below is None else below
+    return element
