@@ -1,20 +1,11 @@
 """Components that are declared in a workflow file: ``retail: {kind: mcp, command: [...]}``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from stretto.components.acp.declaration import ACP, make_acp
-from stretto.components.exec.declaration import EXEC
-from stretto.components.http.declaration import HTTP
-from stretto.components.mcp.declaration import MCP
-from stretto.components.memory.declaration import MEMORY
-from stretto.components.openai.declaration import OPENAI
 from stretto.components.option_shapes import Make
-from stretto.components.policy_declaration import POLICY
-from stretto.components.python.declaration import PYTHON
-from stretto.components.reward_declaration import REWARD
-from stretto.components.rules.declaration import RULES
 from stretto.spec.codes import SpecCode
 from stretto.spec.model import ComponentDecl, ComponentKind
 from stretto.spec.records import Record
@@ -23,18 +14,38 @@ from stretto.spec.source import Located
 from stretto.types.errors import MissingExtraError, SpecError, UsageError
 from stretto.types.protocols import Component
 
-KINDS: Final[Mapping[ComponentKind, Record[Make]]] = {
-    ComponentKind.ACP: ACP,
-    ComponentKind.EXEC: EXEC,
-    ComponentKind.HTTP: HTTP,
-    ComponentKind.MCP: MCP,
-    ComponentKind.MEMORY: MEMORY,
-    ComponentKind.OPENAI: OPENAI,
-    ComponentKind.POLICY: POLICY,
-    ComponentKind.PYTHON: PYTHON,
-    ComponentKind.REWARD: REWARD,
-    ComponentKind.RULES: RULES,
+_TABLES: Final[Mapping[ComponentKind, str]] = {
+    ComponentKind.ACP: "acp.declaration:ACP",
+    ComponentKind.EXEC: "exec.declaration:EXEC",
+    ComponentKind.HTTP: "http.declaration:HTTP",
+    ComponentKind.MCP: "mcp.declaration:MCP",
+    ComponentKind.MEMORY: "memory.declaration:MEMORY",
+    ComponentKind.OPENAI: "openai.declaration:OPENAI",
+    ComponentKind.POLICY: "policy_declaration:POLICY",
+    ComponentKind.PYTHON: "python.declaration:PYTHON",
+    ComponentKind.REWARD: "reward_declaration:REWARD",
+    ComponentKind.RULES: "rules.declaration:RULES",
 }
+"""Where the table of each kind is, below this package."""
+
+
+class _Kinds(Mapping[ComponentKind, Record[Make]]):
+    """Imports a kind when it is first asked for: a workflow declares one or two, and all take as long as the engine."""
+
+    def __getitem__(self, kind: ComponentKind) -> Record[Make]:
+        module, _, name = _TABLES[kind].partition(":")
+        table = getattr(import_module(f"stretto.components.{module}"), name)
+        assert isinstance(table, Record)
+        return table
+
+    def __iter__(self) -> Iterator[ComponentKind]:
+        return iter(_TABLES)
+
+    def __len__(self) -> int:
+        return len(_TABLES)
+
+
+KINDS: Final[Mapping[ComponentKind, Record[Make]]] = _Kinds()
 """For each kind the options that it takes: a table that reads them, suggests, and publishes their schema."""
 
 
@@ -62,6 +73,8 @@ def component_at(address: Located[str], *, folder: Path) -> Component:
 
     Raises SpecError at its place where it cannot be called, or does not say what it is.
     """
+    from stretto.components.acp.declaration import make_acp  # as `KINDS` does: when it is asked for
+
     name = address.value.partition("@")[0]
     try:
         return make_acp({"url": name}, name, folder)

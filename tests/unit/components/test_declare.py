@@ -208,6 +208,13 @@ def test_a_missing_package_is_told_as_such(tmp_path: Path, monkeypatch: pytest.M
         declared(tmp_path, "kind: mcp\ncommand: x")
 
 
+def test_a_service_needs_a_package_for_xml_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stretto.components.xml.parse.find_spec", lambda _: None)
+    assert declared(tmp_path, "kind: http\nurl: http://h/x").card.kind == "http"
+    with pytest.raises(MissingExtraError, match=r"XML in a component of kind http .*xml"):
+        declared(tmp_path, "kind: http\nurl: http://h/x\nresponse: {xpath: {a: //a}}")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_options_of_each_kind_are_published_as_a_schema(kind: Any) -> None:
     definitions: dict[str, Any] = {}

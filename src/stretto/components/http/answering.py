@@ -8,7 +8,7 @@ from stretto.components.http.action import Action
 from stretto.components.http.error_rules import first_that_fits
 from stretto.components.http.failures import fault_error, refusal, unreadable
 from stretto.components.http.reading import Answer, read_answer
-from stretto.components.http.scope import ITEMS, RESPONSE, Frame, answered
+from stretto.components.http.scope import ITEMS, PAGE, RESPONSE, Frame, answered
 from stretto.components.http.secrets import Secrets
 from stretto.components.waiting import Wait
 from stretto.components.web.failures import Peer
@@ -67,9 +67,11 @@ def response_of(exchange: Exchange, frame: Frame) -> Response:
 
     Raises ComponentError where it cannot be made.
     """
-    asking = exchange.asking
+    pages = {} if frame[ITEMS] is None else {"pages": frame[PAGE]}
     return Response(
-        output=_output(exchange, frame), queue_ms=asking.waited.ms, evidence={"status": exchange.reply.status}
+        output=_output(exchange, frame),
+        queue_ms=exchange.asking.waited.ms,
+        evidence={"status": exchange.reply.status, **pages},
     )
 
 

@@ -17,6 +17,9 @@ _SAYING: Final = ("detail", "message", "error_description", "error", "title", "d
 """Where services put their words: RFC 9457 has `detail` and `title`, RFC 6749 `error_description`; the others are
 habit. The first that holds text, or an object that does, counts."""
 
+MAX_SAYING_DEPTH: Final = 3
+"""Objects around the words: ``{error: {error: {message: ...}}}`` is the deepest met."""
+
 SAME_AGAIN: Final = frozenset({307, 308})
 """Redirections that ask for the same request elsewhere: here nothing was done (RFC 9110, section 15.4)."""
 
@@ -65,15 +68,15 @@ def unreadable(peer: Peer, reply: Reply, why: str, secrets: Secrets) -> Componen
     return ComponentError(secrets.out_of(text), Code.INTERNAL)
 
 
-def said_in(body: Json) -> str:
+def said_in(body: Json, depth: int = MAX_SAYING_DEPTH) -> str:
     """What a JSON body says in words; empty when it is known to say nothing."""
     if isinstance(body, str):
         return one_line(body)[:MAX_QUOTED_CHARS]
-    if not isinstance(body, dict):
+    if not isinstance(body, dict) or not depth:
         return ""
     for key in _SAYING:
         found = body.get(key)
-        said = said_in(found) if isinstance(found, str | dict) else ""
+        said = said_in(found, depth - 1) if isinstance(found, str | dict) else ""
         if said:
             return said
     return ""

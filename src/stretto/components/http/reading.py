@@ -1,8 +1,10 @@
 """What an answer holds, as the expressions of a declaration see it."""
 
+import codecs
 from collections.abc import Mapping
 from email.message import Message
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 import orjson
@@ -21,6 +23,10 @@ class Format(StrEnum):
     JSON = "json"
     XML = "xml"
     TEXT = "text"
+
+
+NOT_READ: Final = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "utf_7"})
+"""Encodings that Python knows and no service means; some take time that grows with the square of the text."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +66,7 @@ def _json(content: bytes, charset: str) -> tuple[Json, str]:
     """JSON is UTF-8 (RFC 8259, section 8.1); some services still say otherwise, and mean it."""
     try:
         if charset not in ("", "utf-8", "utf8", "us-ascii"):
-            content = content.decode(charset).encode()
+            content = _decoded(content, charset).encode()
         return orjson.loads(content), ""
     except (orjson.JSONDecodeError, UnicodeDecodeError, LookupError) as error:
         return content.decode(errors="replace"), f"it is no JSON: {error}"
@@ -77,9 +83,17 @@ def _xml(content: bytes, charset: str, fields: Mapping[str, XmlField]) -> tuple[
 
 def _text(content: bytes, charset: str) -> tuple[Json, str]:
     try:
-        return content.decode(charset or "utf-8"), ""
+        return _decoded(content, charset or "utf-8"), ""
     except (UnicodeDecodeError, LookupError) as error:
         return content.decode(errors="replace"), f"it is no text: {error}"
+
+
+def _decoded(content: bytes, charset: str) -> str:
+    """Raises LookupError for an encoding that is not known, or not read."""
+    name = codecs.lookup(charset).name.replace("-", "_")
+    if name in NOT_READ:
+        raise LookupError(f"the encoding '{charset}' is not read")
+    return content.decode(name)
 
 
 def _charset(reply: Reply) -> str:

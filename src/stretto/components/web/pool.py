@@ -28,6 +28,7 @@ class Pool:
             connector=aiohttp.TCPConnector(limit=max_connections, ssl=ssl or True),
             cookie_jar=aiohttp.DummyCookieJar(),  # what one run is given must not go out with another
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
+            skip_auto_headers=("Content-Type",),  # of a body that there is not
             trust_env=False,  # a proxy that the environment names sees every secret
             trace_configs=[telling_waits(connections(max_connections, "Raise `max_connections`"))],
         )

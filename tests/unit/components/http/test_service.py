@@ -367,6 +367,23 @@ def test_declaring_a_service_imports_nothing_heavy(module: str) -> None:
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
+async def test_words_without_end_are_told_shortly(server: StandIn, service_of: ServiceOf) -> None:
+    server.reply(b'{"error":' * 900 + b"1" + b"}" * 900, status=500)
+    error = await failing(service_of("url: HERE/x"))
+    assert error.rpc_code is Code.INTERNAL
+    assert len(str(error)) < 700
+
+
+async def test_how_many_pages_there_were_is_kept(server: StandIn, service_of: ServiceOf) -> None:
+    server.reply([1])
+    server.reply([])
+    asking = service_of(
+        "url: HERE/x\npaging: { items: response.body, next: 'size(response.body) == 0 ? null : page + 1', query: page }"
+    )
+    response = await asking(request_for())
+    assert response.evidence == {"status": 200, "pages": 2}
+
+
 async def test_a_secret_in_an_answer_is_not_in_the_output(
     server: StandIn, service_of: ServiceOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
