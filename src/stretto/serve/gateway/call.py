@@ -14,6 +14,7 @@ from stretto.components.openai.wire import Completion
 from stretto.components.web.pool import Exchange
 from stretto.components.web.reply import Reply
 from stretto.record.model import StepRecord
+from stretto.serve.gateway.as_stream import as_stream
 from stretto.serve.gateway.asgi import JSON_HEADERS, Answer
 from stretto.serve.gateway.ask import Ask
 from stretto.serve.gateway.events import DONE, Events, data_of, event
@@ -136,10 +137,13 @@ class Call:
         body = in_one_piece(reply.body)
         if body is None or "choices" not in body:
             raise error_inside(name, address, reply) or unreadable(name, address, reply, "it holds no choices")
-        content = reply.body
-        if self._ask.added and hide(body, self._ask.kept, is_chunk=False):
+        content, headers = reply.body, passed_back(reply.headers)
+        if self._ask.added:
+            hide(body, self._ask.kept, is_chunk=False)
             content = orjson.dumps(body)
-        await self._begin(reply.status, {**passed_back(reply.headers), "content-length": str(len(content))})
+        if self._ask.stream and not self._ask.is_streamed:
+            content, headers["content-type"] = as_stream(body, self._ask.kept, is_chat=self._ask.is_chat), _EVENT_STREAM
+        await self._begin(reply.status, {**headers, "content-length": str(len(content))})
         await self._end(content)
         self._keep(in_one_piece(reply.body) or {}, reply)
 

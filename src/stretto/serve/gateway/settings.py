@@ -47,6 +47,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     max_body_bytes: int = 16 * MIB
     max_answer_bytes: int = 64 * MIB
     """A token takes 200 bytes with its log-probability, and ten times as much with its twenty likeliest."""
+    whole: bool = False
+    """Ask for whole answers even where an agent wants a stream: some servers tell tokens of those only."""
     on_stop: OnStop = OnStop.LEAVE
 
     def check(self) -> None:

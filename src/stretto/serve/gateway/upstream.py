@@ -66,7 +66,7 @@ class Upstream:
         A refusal that names what the gateway asked for beside is no answer to the agent: it is asked again without.
         Raises ComponentError for a server that cannot be reached, or is lost while its reply is read.
         """
-        url, sent = self.address.base_url + path, _headers(self.address.key, headers, is_stream=ask.stream)
+        url, sent = self.address.base_url + path, _headers(self.address.key, headers, is_stream=ask.is_streamed)
         without = self._refused.get(ask.shape, frozenset())
         while True:
             async with self._pool.exchange(self._peer, "POST", url, sent, ask.body(without)) as exchange:

@@ -164,6 +164,38 @@ async def test_a_tool_call_in_pieces_is_put_together(gateway: Standing, server: 
     assert output["tool_calls"] == [{"id": "call-1", "name": "get_order", "arguments": {"id": "W1"}}]
 
 
+@pytest.mark.parametrize("usage", [False, True])
+async def test_a_stream_may_be_asked_for_whole(begin: Begin, server: ModelServer, usage: bool) -> None:
+    """SGLang tells token ids of whole answers only, and llama.cpp log-probabilities beside tools."""
+    gateway = await begin(whole=True)
+    sent = server.recorded("vllm/end")["body"]
+    more: Any = {"stream_options": {"include_usage": True}} if usage else {}
+    stream = await gateway.client("k1").chat.completions.create(model="smollm2", messages=HELLO, stream=True, **more)
+    pieces = [piece async for piece in stream]
+    assert "".join(choice.delta.content or "" for piece in pieces for choice in piece.choices) == "Hi."
+    assert [choice.finish_reason for piece in pieces for choice in piece.choices] == [None, "stop"]
+    assert all(choice.logprobs is None for piece in pieces for choice in piece.choices)
+    assert (pieces[-1].usage is not None) is usage
+    assert not {"stream", "stream_options"} & set(server.asked[0].body)
+    assert_tokens(only_call(await gateway.end("k1")), sent)
+
+
+async def test_tool_calls_and_texts_may_be_asked_for_whole_too(begin: Begin, server: ModelServer) -> None:
+    gateway = await begin(whole=True)
+    server.recorded("vllm/tool_call")
+    client = gateway.client("k1")
+    stream = await client.chat.completions.create(model="smollm2", messages=HELLO, stream=True)
+    (call,) = [call async for piece in stream for choice in piece.choices for call in choice.delta.tool_calls or ()]
+    assert call.function is not None
+    assert (call.index, call.function.name, call.function.arguments) == (0, "get_weather", '"Paris"')
+    server.recorded("llama_cpp/text")
+    texts = await client.completions.create(model="smollm2", prompt="Once upon", stream=True)
+    assert "".join([piece.choices[0].text async for piece in texts]) == " the scene,"
+    first, second = calls(await gateway.end("k1")).values()
+    assert first.model_calls[0].completion_ids is not None
+    assert second.model_calls[0].text == " the scene,"
+
+
 async def test_all_choices_are_recorded_and_any_of_them_may_be_gone_on_with(
     gateway: Standing, server: ModelServer
 ) -> None:
