@@ -18,7 +18,8 @@ from stretto.components.http.settings import (
     ONLY,
     HttpSettings,
 )
-from stretto.components.option_shapes import DESCRIPTION_KEY, VERSION_KEY, Make
+from stretto.components.http.tls import TlsFiles
+from stretto.components.option_shapes import ANY_TEXT, DESCRIPTION_KEY, VERSION_KEY, Make
 from stretto.spec.codes import SpecCode
 from stretto.spec.nested import Entries
 from stretto.spec.nodes import to_json
@@ -86,6 +87,27 @@ MAX_RESPONSE_BYTES: Final = Key(
     example="max_response_bytes: 1048576",
 )
 
+CA: Final = Key(
+    "ca",
+    ANY_TEXT,
+    means="file with the certificates to trust in place of the system's, PEM",
+    example="ca: ./ca.pem",
+    also=("cafile", "ca_file"),
+)
+CLIENT_CERT: Final = Key(
+    "client_cert",
+    ANY_TEXT,
+    means="file with the certificate that is shown to the service, PEM",
+    example="client_cert: ./client.pem",
+    also=("cert", "certificate"),
+)
+CLIENT_KEY: Final = Key(
+    "client_key",
+    ANY_TEXT,
+    means="file with its key, PEM; that of the certificate when absent",
+    example="client_key: ./client.key",
+)
+
 _OF_ALL: Final[tuple[Key[Any], ...]] = (
     ACTIONS,
     ACTION_FIELD,
@@ -94,6 +116,9 @@ _OF_ALL: Final[tuple[Key[Any], ...]] = (
     IDEMPOTENCY_HEADER,
     MAX_CONNECTIONS,
     MAX_RESPONSE_BYTES,
+    CA,
+    CLIENT_CERT,
+    CLIENT_KEY,
     VERSION_KEY,
     DESCRIPTION_KEY,
 )
@@ -123,7 +148,7 @@ def _build(fields: Fields) -> Make | None:
         errors=_listed(fields) if shared else [],
         **options,
     )
-    return partial(_make, settings)
+    return partial(_make, settings, _tls(fields, list(compiled.values())))
 
 
 def _specs(fields: Fields) -> dict[str, ActionSpec] | None:
@@ -216,8 +241,20 @@ def _listed(fields: Fields) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def _make(settings: HttpSettings, name: str, _folder: Path) -> Component:
-    return HttpService(name, settings)
+def _tls(fields: Fields, actions: list[Action]) -> TlsFiles:
+    files = TlsFiles(ca=fields.get(CA), client_cert=fields.get(CLIENT_CERT), client_key=fields.get(CLIENT_KEY))
+    if CLIENT_KEY in fields and CLIENT_CERT not in fields:
+        message = "there is no certificate that this key belongs to"
+        fields.problem(CLIENT_KEY, SpecCode.NO_EFFECT, message, expected="`client_cert`, or remove it")
+    for key in (CA, CLIENT_CERT):
+        if key in fields and not any(action.address.origin.casefold().startswith("https:") for action in actions):
+            message = f"nothing is asked over https, so `{key.name}` has no effect"
+            fields.problem(key, SpecCode.NO_EFFECT, message, expected="an address with https://, or remove it")
+    return files
+
+
+def _make(settings: HttpSettings, tls: TlsFiles, name: str, folder: Path) -> Component:
+    return HttpService(name, settings, ssl=tls.context(folder))
 
 
 HTTP: Final[Record[Make]] = Record(

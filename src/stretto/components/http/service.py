@@ -1,5 +1,7 @@
 """An HTTP service as a component, by declaration."""
 
+from typing import TYPE_CHECKING
+
 from stretto.components.http.action import Action
 from stretto.components.http.answering import Asking, checked, response_of
 from stretto.components.http.asker import Asker
@@ -16,6 +18,9 @@ from stretto.types.errors import Code, ComponentError, ExpressionError, InDoubtE
 from stretto.types.json import JsonObject
 from stretto.types.messages import Call, Request, Response
 
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
 
 class HttpService:
     """Makes a request of each input, and an output of the answer; made by a declaration of kind ``http``.
@@ -24,7 +29,7 @@ class HttpService:
     answer as declared; `sent` is false where no request surely left.
     """
 
-    def __init__(self, name: str, settings: HttpSettings) -> None:
+    def __init__(self, name: str, settings: HttpSettings, *, ssl: "SSLContext | None" = None) -> None:
         self._name = name
         self._settings = settings
         self._card = _card(name, settings)
@@ -32,6 +37,7 @@ class HttpService:
             f"component '{name}'",
             max_connections=settings.max_connections,
             max_response_bytes=settings.max_response_bytes,
+            ssl=ssl,
         )
         self._asker = Asker(name, self._connections, settings.auth)
 

@@ -12,7 +12,7 @@ from stretto.spec.workflow import parse_workflow
 from stretto.types.errors import Problem, SpecError
 
 
-def service(declaration: str) -> HttpService:
+def service(declaration: str, *, folder: Path = Path()) -> HttpService:
     """The service of a workflow file that declares nothing else."""
     components = indent(dedent(declaration).strip(), "    ")
     text = (
@@ -20,7 +20,7 @@ def service(declaration: str) -> HttpService:
     )
     (declared,) = parse_workflow(text).components
     assert isinstance(declared, ComponentDecl)
-    component = build_component(declared, folder=Path())
+    component = build_component(declared, folder=folder)
     assert isinstance(component, HttpService)
     return component
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from ssl import SSLContext
 
 import msgspec
 import orjson
@@ -48,14 +49,14 @@ class StandIn:
         """Script one more reply."""
         self._replies.append(reply(body, status=status, headers=headers))
 
-    async def start(self) -> None:
+    async def start(self, *, ssl: SSLContext | None = None) -> None:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_route("*", "/{path:.*}", self._answer)
         self._runner = web.AppRunner(app, handler_cancellation=True, auto_decompress=False)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=ssl)
         await site.start()
-        self.origin = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        self.origin = f"http{'s' if ssl else ''}://127.0.0.1:{self._runner.addresses[0][1]}"
 
     async def stop(self) -> None:
         if self._runner is not None:
