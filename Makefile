@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: install demo test lint types layers unit explore living proto bench-engine bench-resilience clean
+.PHONY: install demo test lint types layers unit explore living proto bench-engine bench-resilience bench-acp clean
 
 install: $(VENV)/.installed
 
@@ -51,6 +51,9 @@ bench-engine: install
 
 bench-resilience: install
 	$(BIN)/python -m benchmarks.resilience
+
+bench-acp: install
+	$(BIN)/python -m benchmarks.acp
 
 clean:
 	rm -rf $(VENV) .venv-peers .mypy_cache .pytest_cache .ruff_cache

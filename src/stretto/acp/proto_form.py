@@ -18,6 +18,8 @@ from stretto.types.json import JsonObject
 
 M = TypeVar("M", bound=m.Message)
 
+_NO_USAGE: Final = m.Spent()
+
 REQUESTS: Final[Mapping[Verb, tuple[type[Proto], type[m.Message]]]] = {
     Verb.PLAN: (pb.PlanRequest, m.CallRequest),
     Verb.EXECUTE: (pb.ExecuteRequest, m.CallRequest),
@@ -234,16 +236,17 @@ def _ref_proto(ref: m.ComponentRef) -> pb.ComponentRef:
 
 
 def _result_proto(r: m.Result) -> pb.Result:
-    usage = pb.Usage(input_tokens=r.usage.input_tokens, output_tokens=r.usage.output_tokens, cost=r.usage.cost)
     proto = pb.Result(
         outcome=r.outcome,
-        usage=usage,
         queue_ms=r.queue_ms,
         service_ms=r.service_ms,
         replayed=r.replayed,
         component=_ref_proto(r.component),
         run_id=r.run_id,
     )
+    if r.usage != _NO_USAGE:
+        usage = pb.Usage(input_tokens=r.usage.input_tokens, output_tokens=r.usage.output_tokens, cost=r.usage.cost)
+        proto.usage.CopyFrom(usage)
     if r.evidence:
         proto.evidence.update(r.evidence)
     return proto

@@ -19,5 +19,7 @@ def is_version(text: str) -> bool:
 
 def is_spoken(text: str) -> bool:
     """Whether a peer of this version can be spoken with: its major is known, whatever its minor."""
+    if text == CURRENT:
+        return True
     found = _VERSION.match(text)
     return found is not None and found.group(1) in {known.partition(".")[0] for known in SUPPORTED}

@@ -1,6 +1,5 @@
 """The body of a request, as far as it may be read."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -34,28 +33,18 @@ def hold_to_json(headers: Headers) -> None:
 
 
 async def read_body(receive: Receive, headers: Headers, limits: Limits) -> bytes:
-    """The body. Raises AcpError for one that is too large, as soon as that is known, or that does not come in time;
-    ConnectionError when the client hung up."""
+    """The body. Raises AcpError for one that is too large, as soon as that is known; ConnectionError when the client
+    hung up."""
     announced = headers.get(b"content-length", b"")
     if announced.isdigit() and int(announced) > limits.max_request_bytes:
         raise _too_large(limits)
-    try:
-        async with asyncio.timeout(limits.body_s):
-            return await _read(receive, limits)
-    except TimeoutError:
-        message = f"the body did not come within {limits.body_s:g} s"
-        raise refusal(Code.DEADLINE_EXCEEDED, Reason.DEADLINE_PASSED, message) from None
-
-
-async def _read(receive: Receive, limits: Limits) -> bytes:
-    body = b""
     parts: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
             raise ConnectionError("the client hung up before its request had come")
-        body = message.get("body", b"")
+        body: bytes = message.get("body", b"")
         size += len(body)
         if size > limits.max_request_bytes:
             raise _too_large(limits)

@@ -39,6 +39,12 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._is_in_head and self._head_bytes > MAX_HEAD_BYTES:
             self.send_400_response(f"the head of the request is larger than {MAX_HEAD_BYTES:,} bytes")
 
+    def eof_received(self) -> None:
+        """A request that ends half-way is refused; whoever sends nothing more after a whole one hung up."""
+        is_half = self.cycle is not None and self.cycle.more_body and not self.cycle.response_started
+        if is_half or (self._is_in_head and self._head_bytes):
+            self.send_400_response("the connection was closed before the request was whole")
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._expect_head()

@@ -104,16 +104,17 @@ class AcpHttp:
             if verb is Verb.DESCRIBE and scope["method"] in _READING:
                 return Reply(200, (_JSON,), encode(self._desk.describe(m.DescribeRequest())))
             return _not_by(scope, "POST")
-        body = await self._body(receive, headers)
-        if verb is Verb.DESCRIBE:
-            return Reply(200, (_JSON,), encode(self._desk.describe(read(body, m.DescribeRequest))))
-        watch = Watch(receive)
+        watch = Watch(receive, self._desk.limits.body_s)
         try:
+            body = await self._body(receive, headers)
+            watch.body_came()
             return Reply(200, (_JSON,), await self._called(verb, body, arrived))
         except asyncio.CancelledError:
-            if not watch.hung_up:  # the grace of a server that stops is over
-                raise _stopped() from None
-            raise ConnectionError("the client hung up") from None
+            if watch.is_late:
+                raise _UnreadError(watch.too_late().failure) from None
+            if watch.hung_up:
+                raise ConnectionError("the client hung up") from None
+            raise _stopped() from None  # the grace of a server that stops is over
         finally:
             watch.end()
 
@@ -130,6 +131,8 @@ class AcpHttp:
             self._tokens.hold(headers.get(b"authorization"))
 
     async def _called(self, verb: Verb, body: bytes, arrived: float) -> bytes:
+        if verb is Verb.DESCRIBE:
+            return encode(self._desk.describe(read(body, m.DescribeRequest)))
         if verb is Verb.REFLECT:
             return encode(await self._desk.reflect(read(body, m.ReflectRequest), arrived))
         if verb is Verb.VJP:

@@ -22,8 +22,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.output)
 
     def again(self) -> "Answer":
-        """The same, marked as the stored answer of an earlier call."""
-        return msgspec.structs.replace(self, result=msgspec.structs.replace(self.result, replayed=True))
+        """The same, marked as the stored answer of an earlier call; nothing was waited for, or worked on, now."""
+        result = msgspec.structs.replace(self.result, replayed=True, queue_ms=0.0, service_ms=0.0)
+        return msgspec.structs.replace(self, result=result)
 
     def response(self, *, as_text: bool) -> m.CallResponse:
         """As a message, its output an object or JSON text."""

@@ -5,7 +5,7 @@ from typing import Final
 from stretto.acp import messages as m
 from stretto.acp.names import STEP_VERBS, Verb
 from stretto.acp.server.limits import Limits
-from stretto.types.protocols import Component, Differentiates, Reflects
+from stretto.types.protocols import Component, Confirms, Differentiates, Reflects
 
 _MOST_USED_FIRST: Final = (Verb.EXECUTE, Verb.PLAN, Verb.OBSERVE)
 """A step asks by the first, where nobody says otherwise."""
@@ -28,8 +28,8 @@ def verbs_of(component: Component) -> tuple[Verb, ...]:
 def wire_card(component: Component, limits: Limits) -> m.WireCard:
     """The card as it crosses the wire.
 
-    Every component can be asked what became of a write, since the server remembers; the answer may be that nobody
-    knows.
+    Whatever is served can be asked what became of a write, since the server remembers; but what it does not remember
+    another process may have done, so that only a component that can tell by itself `confirms`.
     """
     card = component.card
     return m.WireCard(
@@ -42,7 +42,7 @@ def wire_card(component: Component, limits: Limits) -> m.WireCard:
         effects={action: str(effect) for action, effect in card.effects.items()},
         action_field=card.action_field,
         idempotent=card.idempotent,
-        confirms=True,
+        confirms=card.confirms and isinstance(component, Confirms),
         verbs=tuple(verb.value for verb in verbs_of(component)),
         capabilities=(*card.capabilities, _BLOBS),
         description=card.description,

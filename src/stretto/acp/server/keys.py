@@ -81,7 +81,7 @@ class Keys:
         if entry is None:
             entry = self._entries[key] = Entry(digest, now)
             self._size += entry.size
-            self._forget(now)
+            self._forget_oldest(now)
         entry.became, entry.at = Became.RUNNING, now
         self._entries.move_to_end(key)
         return entry
@@ -99,7 +99,7 @@ class Keys:
         entry = self._entries.pop(key, None)
         self._size -= 0 if entry is None else entry.size
 
-    def _forget(self, now: float) -> None:
+    def _forget_oldest(self, now: float) -> None:
         """Let go of the oldest until the rest is within bounds; never of what is being worked on."""
         entries = self._entries
         for key in list(entries) if self._is_over(now) else ():

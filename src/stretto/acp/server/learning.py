@@ -1,10 +1,10 @@
 """What comes back to a component that learns: how its answers were judged, and gradients."""
 
-import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 
@@ -14,11 +14,11 @@ from stretto.acp.names import Reason
 from stretto.acp.server.asked import run_of
 from stretto.acp.server.limits import Limits
 from stretto.acp.server.making import Maker, timed_out
-from stretto.acp.server.outcome import error_of
+from stretto.acp.server.outcome import Plain
 from stretto.acp.server.refusal import refusal
 from stretto.acp.server.served import Served
 from stretto.acp.server.work import TimeUpError, Work
-from stretto.types.errors import Code, ContractError
+from stretto.types.errors import Code, ContractError, StrettoError
 from stretto.types.ids import Digest, StepPath, digest_of
 from stretto.types.learning import Reward
 from stretto.types.protocols import Differentiates, Reflects
@@ -45,7 +45,7 @@ class Learning:
         if earlier is not None:
             return _again(key, digest, *earlier)
         said: object
-        said, result = await self._worked(served, component.reflect(_signal(request)), deadline)
+        said, result = await self._worked(served, partial(component.reflect, _signal(request)), deadline)
         if not isinstance(said, bool | str):
             told = f"`reflect` of component '{served.card.name}' returned {type(said).__name__}, not bool or str"
             raise AcpError(failure_of(ContractError(told)))
@@ -71,33 +71,23 @@ class Learning:
             gradient_handle=request.gradient_handle,
         )
         gradients: object
-        gradients, result = await self._worked(served, component.vjp(asked), deadline)
+        gradients, result = await self._worked(served, partial(component.vjp, asked), deadline)
         if not isinstance(gradients, bytes):
             told = f"`vjp` of component '{served.card.name}' returned {type(gradients).__name__}, not safetensors bytes"
             raise AcpError(failure_of(ContractError(told)))
         return m.VjpResponse(result=result, gradients=gradients)
 
-    async def _worked(self, served: Served, work: Coroutine[Any, Any, T], deadline: float) -> tuple[T, m.Result]:
+    async def _worked(self, served: Served, ask: Callable[[], Awaitable[T]], deadline: float) -> tuple[T, m.Result]:
         """What the component says, in a place and in time."""
-        try:
-            waited_ms = await self._maker.place(deadline)
-        except BaseException:
-            work.close()
-            raise
+        waited_ms = await self._maker.place(deadline)
         began = time.perf_counter()
-
-        def ended(working: Work[T, T], task: asyncio.Task[T]) -> T:
-            self._maker.places.leave(time.perf_counter() - began)
-            if task.cancelled() or task.exception() is not None:
-                if working.is_time_up and task.cancelled():
-                    raise AcpError(timed_out(served))
-                raise AcpError(failure_of(error_of(served, task, is_time_up=working.is_time_up)))
-            return task.result()
-
+        work = Work(ask, Plain[T](served, lambda: self._maker.places.leave(time.perf_counter() - began)))
         try:
-            value = await Work(work, ended).outcome(deadline, self._limits.give_up_s)
+            value = await work.outcome(deadline, self._limits.give_up_s)
         except TimeUpError:
             raise AcpError(timed_out(served)) from None
+        except StrettoError as error:
+            raise AcpError(timed_out(served) if work.is_time_up else failure_of(error)) from error
         worked_ms = (time.perf_counter() - began) * 1000.0
         return value, m.Result(queue_ms=round(waited_ms, 3), service_ms=round(worked_ms, 3), component=served.ref)
 
@@ -129,4 +119,5 @@ def _again(key: str, digest: Digest, kept: Digest, response: m.ReflectResponse) 
     if digest != kept:
         message = f"effect key {key!r} was used with another signal; a key stands for one"
         raise refusal(Code.ALREADY_EXISTS, Reason.KEY_CONFLICT, message)
-    return msgspec.structs.replace(response, result=msgspec.structs.replace(response.result, replayed=True))
+    result = msgspec.structs.replace(response.result, replayed=True, queue_ms=0.0, service_ms=0.0)
+    return msgspec.structs.replace(response, result=result)

@@ -1,7 +1,8 @@
 """Has a call made: a place for it, the component, and what became of it."""
 
-import asyncio
 import time
+from collections.abc import Awaitable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -16,7 +17,7 @@ from stretto.acp.server.outcome import answer_of, error_of, may_have_happened, t
 from stretto.acp.server.places import Places
 from stretto.acp.server.served import Served
 from stretto.acp.server.work import TimeUpError, Work
-from stretto.types.errors import Code, ContractError, InDoubtError, StrettoError
+from stretto.types.errors import Code, ComponentError, ContractError, InDoubtError, ShedError, StrettoError
 from stretto.types.messages import Request, Response
 
 
@@ -42,7 +43,7 @@ class Maker:
         What becomes of a write is kept in its entry, also when nobody waits for it any more.
         """
         making = _Making(self, asking, waited_ms, entry)
-        work = Work(making.ask(request), making.settle)
+        work = Work(partial(making.ask, request), making)
         try:
             return await work.outcome(asking.deadline, self._limits.give_up_s)
         except TimeUpError:
@@ -55,7 +56,7 @@ class Maker:
 
 
 class _Making:
-    """One call of a component."""
+    """One call of a component: asks, and settles."""
 
     __slots__ = ("_asking", "_began", "_entry", "_maker", "_waited_ms")
 
@@ -66,27 +67,37 @@ class _Making:
         self._entry = entry
         self._began = 0.0
 
-    async def ask(self, request: Request) -> Response:
+    def ask(self, request: Request) -> Awaitable[Response]:
         self._began = time.perf_counter()
-        return await self._asking.served.ask(request)
+        return self._asking.served.ask(request)
 
-    def settle(self, work: "Work[Response, Answer]", task: "asyncio.Task[Response]") -> Answer:
-        asking, maker, entry = self._asking, self._maker, self._entry
-        worked_s = time.perf_counter() - self._began if self._began else 0.0
-        maker.places.leave(worked_s)
-        if task.cancelled() or task.exception() is not None:
-            error = error_of(asking.served, task, is_time_up=work.is_time_up)
-            is_open = bool(self._began) and may_have_happened(error)
-            maker.settle(entry, Became.IN_DOUBT if is_open else Became.NOT_DONE, why=str(error))
-            raise AcpError(timed_out(asking.served) if work.is_time_up and task.cancelled() else failure_of(error))
+    def answered(self, value: Response, *, is_time_up: bool) -> Answer:
+        asking, entry = self._asking, self._entry
+        worked_s = self._leave()
         try:
-            answer = answer_of(asking.served, asking.verb, task.result(), self._waited_ms, worked_s * 1000.0)
+            answer = answer_of(asking.served, asking.verb, value, self._waited_ms, worked_s * 1000.0)
         except ContractError as error:
             raise AcpError(failure_of(self._unkept(error))) from error
-        maker.settle(entry, Became.DONE, answer)
-        if work.is_time_up and entry is None:  # a late write is taken, since it happened
+        self._maker.settle(entry, Became.DONE, answer)
+        if is_time_up and entry is None:  # a late write is taken, since it happened
             raise AcpError(timed_out(asking.served))
         return answer
+
+    def failed(self, error: BaseException, *, is_time_up: bool) -> Answer:
+        served, is_begun = self._asking.served, bool(self._began)
+        self._leave()
+        told = error_of(served, error, is_time_up=is_time_up)
+        is_open = is_begun and may_have_happened(told)
+        self._maker.settle(self._entry, Became.IN_DOUBT if is_open else Became.NOT_DONE, why=str(told))
+        if is_time_up and not isinstance(error, ComponentError) and not isinstance(told, ShedError):
+            raise AcpError(timed_out(served)) from error
+        raise AcpError(failure_of(told)) from error
+
+    def _leave(self) -> float:
+        """Give the place back; seconds that were worked."""
+        worked_s = time.perf_counter() - self._began if self._began else 0.0
+        self._maker.places.leave(worked_s)
+        return worked_s
 
     def _unkept(self, error: ContractError) -> StrettoError:
         """What to tell of an answer that may not stand: of a write, that it happened all the same."""

@@ -2,7 +2,8 @@
 
 import asyncio
 import math
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
 
 import orjson
 
@@ -10,6 +11,7 @@ from stretto.acp import messages as m
 from stretto.acp.names import Verb
 from stretto.acp.server.answer import Answer
 from stretto.acp.server.served import Served
+from stretto.acp.server.work import NeverBegunError
 from stretto.record.canonical import snapshot
 from stretto.record.texts import log_raised, text_of
 from stretto.types.errors import (
@@ -26,6 +28,8 @@ from stretto.types.json import JsonObject
 from stretto.types.messages import Response, Usage
 from stretto.types.waited import NeverBegun
 
+T = TypeVar("T")
+
 GRADIENT_HANDLE: Final = "gradient_handle"
 """Key in a response's evidence: by what the component finds this call again."""
 
@@ -36,6 +40,24 @@ _ACTION: Final = "execute_action"
 """Key in a plan's output: what it wants done next."""
 
 
+class Plain(Generic[T]):
+    """Settles a work whose value is its outcome, whatever it is."""
+
+    def __init__(self, served: Served, leave: Callable[[], object] = lambda: None) -> None:
+        self._served = served
+        self._leave = leave
+
+    def answered(self, value: T, *, is_time_up: bool) -> T:
+        self._leave()
+        if is_time_up:
+            raise too_late(self._served.card.name)
+        return value
+
+    def failed(self, error: BaseException, *, is_time_up: bool) -> T:
+        self._leave()
+        raise error_of(self._served, error, is_time_up=is_time_up) from error
+
+
 def answer_of(served: Served, verb: Verb, response: Response, waited_ms: float, worked_ms: float) -> Answer:
     """The answer that a response stands for. Raises ContractError when it may not stand."""
     name = served.card.name
@@ -44,31 +66,26 @@ def answer_of(served: Served, verb: Verb, response: Response, waited_ms: float, 
     output = _encoded(f"the output of '{name}'", response.output)
     if output[:1] != b"{":
         raise ContractError(f"component '{name}' returned no JSON object")
-    value: JsonObject | None = None
-    if served.output_check is not None:
-        value = orjson.loads(output)
-        if not served.output_check.is_valid(value):
-            raise ContractError(f"the output of '{name}' breaks its schema:", served.output_check.violations(value))
-    wanted = _wanted(orjson.loads(output) if value is None else value) if verb is Verb.PLAN else None
+    check = served.output_check
+    if check is not None and not check.is_valid(value := orjson.loads(output)):
+        raise ContractError(f"the output of '{name}' breaks its schema:", check.violations(value))
+    wanted = _wanted(orjson.loads(output)) if verb is Verb.PLAN else None
     result, handle = _result(served, response, waited_ms, worked_ms)
     return Answer(result=result, output=output, execute_action=wanted, gradient_handle=handle)
 
 
-def error_of(served: Served, task: "asyncio.Task[Any]", *, is_time_up: bool) -> StrettoError:
+def error_of(served: Served, error: BaseException, *, is_time_up: bool) -> StrettoError:
     """What to tell of a component that gave no response."""
     name = served.card.name
-    if task.cancelled():
-        return _cancelled(name, task, is_time_up=is_time_up)
-    error = task.exception()
     if isinstance(error, ComponentError):
         return error
-    if is_time_up and isinstance(error, TimeoutError):
+    if isinstance(error, asyncio.CancelledError):
+        return _cancelled(name, error, is_time_up=is_time_up)
+    if is_time_up and isinstance(error, TimeoutError | NeverBegunError):
         return too_late(name)
-    if error is None:
-        raise RuntimeError(f"component '{name}' gave a response, and is asked for its error")
     log_raised(name, error)
     text = f"component '{name}' raised {type(error).__name__}: {text_of(error)}"
-    if isinstance(error, StrettoError):
+    if isinstance(error, StrettoError) or not isinstance(error, Exception):
         return ComponentError(text, Code.INTERNAL)
     if isinstance(error, TimeoutError):
         return ComponentError(text, Code.DEADLINE_EXCEEDED)
@@ -87,8 +104,8 @@ def may_have_happened(error: StrettoError) -> bool:
     return isinstance(error, InDoubtError) or (error.sent and error.rpc_code not in NOTHING_HAPPENED)
 
 
-def _cancelled(name: str, task: "asyncio.Task[Any]", *, is_time_up: bool) -> ComponentError:
-    never = _cause_of(task)
+def _cancelled(name: str, error: asyncio.CancelledError, *, is_time_up: bool) -> ComponentError:
+    never = error.__cause__
     if isinstance(never, NeverBegun):
         return ShedError(
             f"component '{name}' waited {never.queue_ms / 1000:.3g} s for {never.awaited} and was not asked: "
@@ -98,14 +115,6 @@ def _cancelled(name: str, task: "asyncio.Task[Any]", *, is_time_up: bool) -> Com
     if is_time_up:
         return too_late(name)
     return ComponentError(f"the call of component '{name}' was cancelled", Code.CANCELLED)
-
-
-def _cause_of(task: "asyncio.Task[Any]") -> BaseException | None:
-    try:
-        task.result()
-    except asyncio.CancelledError as error:
-        return error.__cause__
-    return None
 
 
 def _encoded(what: str, value: object) -> bytes:

@@ -5,34 +5,50 @@ that does not end it. What it says after all is kept under the effect key.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any, Generic, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
+S_contra = TypeVar("S_contra", contravariant=True)
 U = TypeVar("U")
+U_co = TypeVar("U_co", covariant=True)
 
 
 class TimeUpError(Exception):
     """The component had not ended some time after it was told that its time was up."""
 
 
+class NeverBegunError(Exception):
+    """The work was cancelled before anything of it was done."""
+
+
+class Settle(Protocol[S_contra, U_co]):
+    """What is made of the end of a work; one of the two is called, once. What it returns or raises is the outcome."""
+
+    def answered(self, value: S_contra, *, is_time_up: bool) -> U_co:
+        """The component gave a value, maybe after its time was up."""
+        ...
+
+    def failed(self, error: BaseException, *, is_time_up: bool) -> U_co:
+        """It raised, was cancelled, or never began."""
+        ...
+
+
 class Work(Generic[T, U]):
-    """A task, and what is made of its end. Begun when it is made.
+    """A task that asks, and settles what came of it. Begun when it is made."""
 
-    `settle` is called once, when the task has ended; its value, or what it raises, is the outcome.
-    """
+    __slots__ = ("_ask", "_done", "_is_begun", "_loop", "_settle", "_task", "_timer", "is_time_up")
 
-    __slots__ = ("_done", "_loop", "_settle", "_task", "_timer", "is_time_up")
-
-    def __init__(self, work: Coroutine[Any, Any, T], settle: "Callable[[Work[T, U], asyncio.Task[T]], U]") -> None:
-        self._loop = asyncio.get_running_loop()
-        self._done: asyncio.Future[U] = self._loop.create_future()
+    def __init__(self, ask: Callable[[], Awaitable[T]], settle: Settle[T, U]) -> None:
+        self._loop = loop = asyncio.get_running_loop()
+        self._done: asyncio.Future[U] = loop.create_future()
+        self._ask = ask
         self._settle = settle
         self._timer: asyncio.TimerHandle | None = None
+        self._is_begun = False
         self.is_time_up = False
         """It was cancelled because its time was up."""
-        self._task = self._loop.create_task(work)
-        self._task.add_done_callback(self._ended)
+        self._task = loop.create_task(self._run())
 
     async def outcome(self, deadline: float | None, give_up_s: float) -> U:
         """What it came to, or TimeUpError when it had not ended so long after the deadline, an event-loop time.
@@ -44,27 +60,48 @@ class Work(Generic[T, U]):
         try:
             return await self._done
         except asyncio.CancelledError:
-            self._task.cancel()
+            self._cancel()
             raise
         finally:
             if self._timer is not None:
                 self._timer.cancel()
 
-    def _ended(self, task: asyncio.Task[T]) -> None:
+    async def _run(self) -> None:
+        self._is_begun = True
         try:
-            value = self._settle(self, task)
+            value = await self._ask()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  # the boundary: handed to whoever waits
+            self._fail(error)
+            return
+        try:
+            answer = self._settle.answered(value, is_time_up=self.is_time_up)
         except Exception as error:  # noqa: BLE001  # handed to whoever waits
-            if not self._done.done():
-                self._done.set_exception(error)
+            self._raise(error)
         else:
             if not self._done.done():
-                self._done.set_result(value)
+                self._done.set_result(answer)
+
+    def _fail(self, error: BaseException) -> None:
+        try:
+            answer = self._settle.failed(error, is_time_up=self.is_time_up)
+        except Exception as told:  # noqa: BLE001  # handed to whoever waits
+            self._raise(told)
+        else:
+            if not self._done.done():
+                self._done.set_result(answer)
+
+    def _raise(self, error: Exception) -> None:
+        if not self._done.done():
+            self._done.set_exception(error)
+
+    def _cancel(self) -> None:
+        self._task.cancel()
+        if not self._is_begun:  # a task that is cancelled before its first step never takes it
+            self._fail(NeverBegunError())
 
     def _time_up(self, give_up_s: float) -> None:
         self.is_time_up = True
-        self._task.cancel()
-        self._timer = self._loop.call_later(give_up_s, self._give_up)
-
-    def _give_up(self) -> None:
-        if not self._done.done():
-            self._done.set_exception(TimeUpError())
+        self._timer = self._loop.call_later(give_up_s, self._raise, TimeUpError())
+        self._cancel()

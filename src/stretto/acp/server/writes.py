@@ -1,6 +1,7 @@
 """Writes: one effect for one key, and no guessing about what nobody knows."""
 
 import asyncio
+from functools import partial
 
 from stretto.acp.failure import AcpError, failure_of
 from stretto.acp.names import Reason
@@ -11,7 +12,7 @@ from stretto.acp.server.envelope import broken
 from stretto.acp.server.keys import Became, Entry, Keys
 from stretto.acp.server.limits import Limits
 from stretto.acp.server.making import Maker
-from stretto.acp.server.outcome import answer_of, error_of, too_late
+from stretto.acp.server.outcome import Plain, answer_of, too_late
 from stretto.acp.server.refusal import refusal
 from stretto.acp.server.work import TimeUpError, Work
 from stretto.types.errors import Code, ComponentError, InDoubtError, Violation
@@ -96,14 +97,9 @@ class Writes:
         return answer
 
     async def _said(self, asking: Asking, component: Confirms, request: Request) -> Response | None:
-        def ended(work: Work[Response | None, Response | None], task: asyncio.Task[Response | None]) -> Response | None:
-            if task.cancelled() or task.exception() is not None:
-                raise error_of(asking.served, task, is_time_up=work.is_time_up)
-            return task.result()
-
-        confirming = Work(component.confirm(request), ended)
+        work = Work(partial(component.confirm, request), Plain[Response | None](asking.served))
         try:
-            return await confirming.outcome(asking.deadline, self._limits.give_up_s)
+            return await work.outcome(asking.deadline, self._limits.give_up_s)
         except TimeUpError:
             raise too_late(asking.served.card.name) from None
 
