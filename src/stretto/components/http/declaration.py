@@ -20,6 +20,7 @@ from stretto.components.http.settings import (
 )
 from stretto.components.http.tls import TlsFiles
 from stretto.components.option_shapes import ANY_TEXT, DESCRIPTION_KEY, VERSION_KEY, Make
+from stretto.components.web_address import split_address
 from stretto.spec.codes import SpecCode
 from stretto.spec.nested import Entries
 from stretto.spec.nodes import to_json
@@ -27,6 +28,7 @@ from stretto.spec.records import Fields, Key, Record
 from stretto.spec.shapes import Flag, Rule, Text, Whole
 from stretto.spec.source import Located
 from stretto.types.enums import Effect
+from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
 from stretto.types.protocols import Component
 
@@ -87,6 +89,12 @@ MAX_RESPONSE_BYTES: Final = Key(
     example="max_response_bytes: 1048576",
 )
 
+PROXY: Final = Key(
+    "proxy",
+    ANY_TEXT,
+    means="address of a proxy to go through; none when absent, whatever the environment says",
+    example="proxy: http://proxy.example:3128",
+)
 CA: Final = Key(
     "ca",
     ANY_TEXT,
@@ -116,6 +124,7 @@ _OF_ALL: Final[tuple[Key[Any], ...]] = (
     IDEMPOTENCY_HEADER,
     MAX_CONNECTIONS,
     MAX_RESPONSE_BYTES,
+    PROXY,
     CA,
     CLIENT_CERT,
     CLIENT_KEY,
@@ -207,7 +216,7 @@ def _options(fields: Fields) -> dict[str, Any] | None:
     }
     if ACTIONS in fields:
         options["action_field"] = _action_field(fields)
-    for key in (VERSION_KEY, DESCRIPTION_KEY, IDEMPOTENCY_HEADER):
+    for key in (VERSION_KEY, DESCRIPTION_KEY, IDEMPOTENCY_HEADER, PROXY):
         text = fields.get(key)
         if text is not None:
             options[key.name] = text.value
@@ -218,7 +227,21 @@ def _options(fields: Fields) -> dict[str, Any] | None:
     elif header is not None and not is_header_name(header):
         message = f"'{header}' is no name of a header"
         fields.problem(IDEMPOTENCY_HEADER, SpecCode.VALUE, message, expected="letters, digits and '-'")
+    _check_proxy(fields, options.get(PROXY.name, ""))
     return None if None in options.values() else options
+
+
+def _check_proxy(fields: Fields, proxy: str) -> None:
+    if not proxy:
+        return
+    try:
+        parts = split_address(proxy, "`proxy`")
+    except UsageError as error:
+        fields.problem(PROXY, SpecCode.VALUE, str(error), expected=PROXY.example)
+        return
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or "@" in parts.netloc:
+        message = "`proxy` is no address of a host and a port alone"
+        fields.problem(PROXY, SpecCode.VALUE, message, expected=PROXY.example)
 
 
 def _check_effects(fields: Fields, actions: list[Action]) -> bool:

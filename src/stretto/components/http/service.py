@@ -38,6 +38,7 @@ class HttpService:
             max_connections=settings.max_connections,
             max_response_bytes=settings.max_response_bytes,
             ssl=ssl,
+            proxy=settings.proxy,
         )
         self._asker = Asker(name, self._connections, settings.auth)
 

@@ -19,7 +19,7 @@ measured."""
 DEFAULT_MAX_RESPONSE_BYTES: Final = 8 * 1024 * 1024
 """As much as one step's output may have."""
 
-_INDIFFERENT: Final = frozenset({"compiled", "auth", "max_connections", "max_response_bytes", "description"})
+_INDIFFERENT: Final = frozenset({"compiled", "auth", "proxy", "max_connections", "max_response_bytes", "description"})
 
 ONLY: Final = ""
 """Name of the one action of a service that has no others."""
@@ -39,6 +39,8 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     auth: Auth | None = None
     idempotent: bool = False
     idempotency_header: str = DEFAULT_IDEMPOTENCY_HEADER
+    proxy: str = ""
+    """Address of a proxy; empty goes straight to the service."""
     max_connections: int = DEFAULT_MAX_CONNECTIONS
     max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES
     version: str = "0.0.0"

@@ -18,13 +18,20 @@ class Connections:
     """
 
     def __init__(
-        self, what: str, *, max_connections: int, max_response_bytes: int, ssl: "SSLContext | None" = None
+        self,
+        what: str,
+        *,
+        max_connections: int,
+        max_response_bytes: int,
+        ssl: "SSLContext | None" = None,
+        proxy: str = "",
     ) -> None:
-        """`ssl` holds the certificates to trust in place of the system's."""
+        """`ssl` holds the certificates to trust in place of the system's; `proxy` is what to go through."""
         self._what = what
         self._max_connections = max_connections
         self._max_response_bytes = max_response_bytes
         self._ssl = ssl
+        self._proxy = proxy
         self._pool: Pool | None = None
         self._users = 0
 
@@ -55,7 +62,10 @@ class Connections:
         if self._pool is not None:
             self._users = 0
         self._pool = Pool(
-            max_connections=self._max_connections, max_response_bytes=self._max_response_bytes, ssl=self._ssl
+            max_connections=self._max_connections,
+            max_response_bytes=self._max_response_bytes,
+            ssl=self._ssl,
+            proxy=self._proxy,
         )
         return self._pool
 

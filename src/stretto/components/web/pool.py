@@ -21,7 +21,9 @@ CONNECT_TIMEOUT_S: Final = 30.0
 class Pool:
     """An HTTP client whose connections are kept alive between calls."""
 
-    def __init__(self, *, max_connections: int, max_response_bytes: int, ssl: SSLContext | None = None) -> None:
+    def __init__(
+        self, *, max_connections: int, max_response_bytes: int, ssl: SSLContext | None = None, proxy: str = ""
+    ) -> None:
         self._max_response_bytes = max_response_bytes
         self.loop = asyncio.get_running_loop()
         self._session = aiohttp.ClientSession(
@@ -29,7 +31,8 @@ class Pool:
             cookie_jar=aiohttp.DummyCookieJar(),  # what one run is given must not go out with another
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
             skip_auto_headers=("Content-Type",),  # of a body that there is not
-            trust_env=False,  # a proxy that the environment names sees every secret
+            proxy=proxy or None,
+            trust_env=False,  # a proxy that only the environment names would see what is meant for the server
             trace_configs=[telling_waits(connections(max_connections, "Raise `max_connections`"))],
         )
 
@@ -79,6 +82,10 @@ class Pool:
             raise unreachable(peer, str(error), retryable=False) from error
         except (aiohttp.InvalidURL, UnicodeError) as error:  # a host that no name server could know
             raise unreachable(peer, str(error), retryable=False) from error
+        except aiohttp.ClientProxyConnectionError as error:
+            raise unreachable(peer, f"its proxy at {error.host}:{error.port}: {error.os_error}") from error
+        except aiohttp.ClientHttpProxyError as error:
+            raise unreachable(peer, f"its proxy answered {error.status} {error.message}") from error
         except aiohttp.ClientConnectorError as error:
             raise unreachable(peer, str(error.os_error)) from error
         except aiohttp.ConnectionTimeoutError as error:

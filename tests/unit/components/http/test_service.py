@@ -221,6 +221,33 @@ async def test_no_proxy_of_the_environment_is_used(
     assert output(await service_of("url: HERE/x")(request_for()))["status"] == 200
 
 
+async def test_a_proxy_that_is_declared_is_gone_through(server: StandIn, service_of: ServiceOf) -> None:
+    server.reply({"a": 1})
+    asking = service_of("url: http://nowhere.example/x/{id}\nproxy: HERE")
+    assert output(await asking(request_for(id="a/b"))) == {"status": 200, "body": {"a": 1}}
+    assert server.asked[0].target == "http://nowhere.example/x/a%2Fb"
+    assert server.asked[0].headers["Host"] == "nowhere.example"
+
+
+async def test_a_proxy_that_refuses_passed_nothing_on() -> None:
+    async with raw_server(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n") as proxy:
+        asking = service(f"url: https://nowhere.example/x\nproxy: {proxy}\nmethod: POST")
+        error = await failing(asking)
+        await asking.close()
+    assert (error.sent, error.rpc_code) == (False, Code.UNAVAILABLE)
+    assert "https://nowhere.example cannot be reached: its proxy answered 407 Proxy Auth" in str(error)
+
+
+async def test_a_proxy_that_is_not_there_is_told_by_its_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    asking = service(f"url: http://nowhere.example/x\nproxy: http://127.0.0.1:{port}")
+    error = await failing(asking)
+    await asking.close()
+    assert not error.sent
+    assert f"cannot be reached: its proxy at 127.0.0.1:{port}: " in str(error)
+
+
 async def test_one_call_fetches_the_token_for_all_that_wait(
     server: StandIn, service_of: ServiceOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
