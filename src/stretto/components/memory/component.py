@@ -59,7 +59,7 @@ class RecencyMemory:
     also ``{found}``. Tenants never see each other's values. `by` names a label of the run (``session``, ``customer``)
     that keeps them apart further. A value is kept once for each step of a run, however often it is sent; beyond `keep`
     the oldest are forgotten. With `path` it is a file that outlives the process; `backend` keeps it elsewhere. Raises
-    UsageError for options that cannot work.
+    UsageError for options that cannot work, MissingExtraError when a package for them is not there.
     """
 
     def __init__(
@@ -105,10 +105,7 @@ class RecencyMemory:
         self.card = _card(settings)
 
     async def open(self) -> None:
-        """Load what takes long to load; files and servers are asked when they are first needed.
-
-        Raises MissingExtraError when a package of the backend, or of the embedding, is not there.
-        """
+        """Load what takes long to load; files and servers are asked when they are first needed."""
         if self._embedding is not None:
             await self._embedding.open()
         await self._backend.open()

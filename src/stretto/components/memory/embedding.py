@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import orjson
 
+from stretto.components.memory.minilm_package import hold_to_packages
 from stretto.components.memory.settings import HASHED, MINILM, MINILM_DIMENSIONS, MemorySearch
 from stretto.components.threads import THREADS
 from stretto.types.errors import Code, ComponentError
@@ -13,7 +14,7 @@ from stretto.types.messages import Call
 if TYPE_CHECKING:
     from stretto.components.memory.backend import Vector
 
-INLINE_CHARS: Final = 1000
+INLINE_CHARS: Final = 500
 """Text that is hashed in the event loop, in 1 ms; longer ones in a thread."""
 
 HASHED_VERSION: Final = 1
@@ -32,7 +33,7 @@ class Embedding(Protocol):
     def dimensions(self) -> int: ...
 
     async def open(self) -> None:
-        """Load what takes long to load. Raises MissingExtraError when a package for it is not there."""
+        """Load what takes long to load."""
         ...
 
     async def vectors(self, texts: Sequence[str], call: Call) -> "list[Vector | None]":
@@ -142,10 +143,11 @@ class ComponentEmbedding:
 
 
 def embedding_of(memory: str, search: MemorySearch) -> Embedding:
-    """The one that is declared."""
+    """The one that is declared. Raises MissingExtraError, or UsageError, when a package for it is not there."""
     if search.embed == HASHED:
         return HashedEmbedding(memory, search.dimensions_of_vectors)
     if search.embed == MINILM:
+        hold_to_packages()
         return MiniLmEmbedding(memory)
     return ComponentEmbedding(memory, search.embed, search.dimensions_of_vectors)
 

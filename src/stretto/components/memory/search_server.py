@@ -144,10 +144,10 @@ class SearchServerBackend:
             await self._server.make(f"/{self._index}", self._mapping())
             meta = await self._server.meta(f"/{self._index}/_mapping") or {}
         own = meta.get("stretto")
-        found = own.get("embedding") if isinstance(own, dict) else None
+        found = own.get("embedding") if isinstance(own, dict) and own.get("format") == FORMAT else None
         if found is None:
-            text = f"memory '{self._settings.name}': the index '{self._index}' is there, and no memory made it"
-            raise ComponentError(f"{text}; name another: `collection`", Code.FAILED_PRECONDITION, sent=False)
+            text = f"memory '{self._settings.name}': the index '{self._index}' is there, and no memory of this release"
+            raise ComponentError(f"{text} made it; name another: `collection`", Code.FAILED_PRECONDITION, sent=False)
         if found != self._embedding:
             place = f"the index '{self._index}'"
             raise made_with_another(self._settings.name, place, str(found), self._embedding, "another `collection`")

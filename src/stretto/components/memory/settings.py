@@ -114,11 +114,6 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
 
     @property
-    def is_served(self) -> bool:
-        """Whether it is kept behind an address."""
-        return self.backend in (BackendKind.ELASTICSEARCH, BackendKind.OPENSEARCH) or bool(self.url)
-
-    @property
     def searches(self) -> MemorySearch | None:
         """How it is searched; what was made to be searched always is."""
         return MemorySearch() if self.search is None and self.backend is not BackendKind.EMBEDDED else self.search

@@ -185,6 +185,8 @@ class SqliteBackend:
         first = connection.execute(_OLDEST, row).fetchone()
         index.drop_before(index.last_id + 1 if first is None else first[0])
         for number, vector in connection.execute(_NEW_VECTORS, row | {"last": index.last_id}):
+            if len(vector) != 4 * dimensions:
+                raise sqlite3.DatabaseError(f"the vector of row {number} has {len(vector)} bytes, not {4 * dimensions}")
             index.append(number, _read(vector))
         self._indexes[shelf] = index
         self._drop_indexes()

@@ -153,6 +153,17 @@ def test_a_file_with_vectors_of_another_embedding_is_refused(tmp_path: Path) -> 
     done(beside.close())
 
 
+def test_a_vector_that_was_damaged_is_told_and_not_compared(tmp_path: Path) -> None:
+    backend = SqliteBackend(tmp_path / "m.sqlite", "m", 3, EMBEDDING)
+    done(backend.remember(HERE, memory("a", vector=(1.0, 0.0))))
+    with sqlite3.connect(tmp_path / "m.sqlite") as other:
+        other.execute("UPDATE memory_vector SET vector = x'00'")
+    other.close()
+    with pytest.raises(ComponentError, match="the vector of row 1 has 1 bytes, not 8"):
+        found(backend, HERE, (1.0, 0.0))
+    done(backend.close())
+
+
 def test_vectors_held_for_searches_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "MAX_INDEX_BYTES", 1)
     backend = SqliteBackend(tmp_path / "m.sqlite", "m", 3, EMBEDDING)

