@@ -1,5 +1,6 @@
 """What comes back to a component that learns: how its answers were judged, and gradients."""
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -80,8 +81,9 @@ class Learning:
     async def _worked(self, served: Served, ask: Callable[[], Awaitable[T]], deadline: float) -> tuple[T, m.Result]:
         """What the component says, in a place and in time."""
         waited_ms = await self._maker.place(deadline)
-        began = time.perf_counter()
-        work = Work(ask, Plain[T](served, lambda: self._maker.places.leave(time.perf_counter() - began)))
+        began, now = time.perf_counter(), asyncio.get_running_loop().time
+        since = now()
+        work = Work(ask, Plain[T](served, lambda: self._maker.places.leave(now() - since)))
         try:
             value = await work.outcome(deadline, self._limits.give_up_s)
         except TimeUpError:

@@ -1,5 +1,6 @@
 """Has a call made: a place for it, the component, and what became of it."""
 
+import asyncio
 import time
 from collections.abc import Awaitable
 from functools import partial
@@ -58,7 +59,7 @@ class Maker:
 class _Making:
     """One call of a component: asks, and settles."""
 
-    __slots__ = ("_asking", "_began", "_entry", "_maker", "_waited_ms")
+    __slots__ = ("_asking", "_began", "_entry", "_maker", "_since", "_waited_ms")
 
     def __init__(self, maker: Maker, asking: Asking, waited_ms: float, entry: Entry | None) -> None:
         self._maker = maker
@@ -66,8 +67,10 @@ class _Making:
         self._waited_ms = waited_ms
         self._entry = entry
         self._began = 0.0
+        self._since = 0.0
 
     def ask(self, request: Request) -> Awaitable[Response]:
+        self._since = asyncio.get_running_loop().time()
         self._began = time.perf_counter()
         return self._asking.served.ask(request)
 
@@ -95,9 +98,11 @@ class _Making:
 
     def _leave(self) -> float:
         """Give the place back; seconds that were worked."""
-        worked_s = time.perf_counter() - self._began if self._began else 0.0
-        self._maker.places.leave(worked_s)
-        return worked_s
+        if not self._began:
+            self._maker.places.leave(0.0)
+            return 0.0
+        self._maker.places.leave(asyncio.get_running_loop().time() - self._since)
+        return time.perf_counter() - self._began
 
     def _unkept(self, error: ContractError) -> StrettoError:
         """What to tell of an answer that may not stand: of a write, that it happened all the same."""
