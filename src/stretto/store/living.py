@@ -8,7 +8,7 @@ last of them to close deletes the log beside the file, and what is committed to 
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -20,12 +20,42 @@ _LIVING: Final[dict[tuple[int, int], "WeakSet[_Living]"]] = {}
 _LOCK: Final = threading.Lock()
 
 
+class _Mine(threading.local):
+    left: list[Callable[[], None]] | None = None
+    """What this thread is to do when it has opened what it is opening; None while it opens nothing."""
+
+
+_MINE: Final = _Mine()
+
+
+def once_opened(work: Callable[[], None]) -> None:
+    """Do work that may wait for another thread: at once, but not while this one opens a file, which the other may wait
+    for in its turn. A garbage collection there can close a store whose writer is about to open its own."""
+    if _MINE.left is None:
+        work()
+    else:
+        _MINE.left.append(work)
+
+
+@contextmanager
+def _opening() -> Iterator[None]:
+    """One thread at a time."""
+    left = _MINE.left = []  # before the lock is held, and until it is not: a collection may come at any moment
+    try:
+        with _LOCK:
+            yield
+    finally:
+        _MINE.left = None
+        for work in left:
+            work()
+
+
 class _Living(sqlite3.Connection):
     """A connection that is known until it is closed, or let go of."""
 
     def close(self) -> None:
-        """Without the lock: whoever holds it may wait for this, as when a garbage collection there closes a store. One
-        that is closed and not taken off yet keeps the file from being opened for a moment, which is no harm."""
+        """Without the lock, which another thread may hold for long. One that is closed and not taken off yet keeps the
+        file from being opened for a moment, which is no harm."""
         super().close()
         for connections in tuple(_LIVING.values()):
             connections.discard(self)
@@ -42,7 +72,7 @@ def identity(path: Path) -> tuple[int, int]:
 
 def living(path: Path, uri: str = "", **options: Any) -> sqlite3.Connection:  # Any: as sqlite3.connect takes them
     """A connection to the file, by a URI if there is one."""
-    with _LOCK:
+    with _opening():
         connection = sqlite3.connect(uri or path, uri=bool(uri), factory=_Living, **options)
         _LIVING.setdefault(identity(path), WeakSet()).add(connection)
     return connection
@@ -51,7 +81,7 @@ def living(path: Path, uri: str = "", **options: Any) -> sqlite3.Connection:  # 
 @contextmanager
 def none_living(path: Path) -> Iterator[bool]:
     """Whether no connection to the file lives; if so, none is made meanwhile, and the file may be opened."""
-    with _LOCK:
+    with _opening():
         for file in [file for file, connections in _LIVING.items() if not connections]:
             del _LIVING[file]
         yield identity(path) not in _LIVING

@@ -19,6 +19,7 @@ from stretto.store.delete import delete
 from stretto.store.exchange import Imported, export_to, import_from
 from stretto.store.executing import Executing
 from stretto.store.journal import RunJournal, StepJournal
+from stretto.store.living import once_opened
 from stretto.store.losses import Loss, find_losses
 from stretto.store.owner import named, new_owner
 from stretto.store.reader import Reader
@@ -374,5 +375,8 @@ def _folder(given: str | Path | None) -> Path | None:
 
 
 def _close(writer: Writer, reader: Reader) -> None:
-    writer.close()
-    reader.close()
+    def close() -> None:
+        writer.close()
+        reader.close()
+
+    once_opened(close)

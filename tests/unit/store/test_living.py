@@ -1,11 +1,15 @@
 """What one process may do to a file while another connection of it lives, and what another process then sees."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
+from stretto.store.batch import Write
 from stretto.store.living import living, none_living
 from stretto.store.sqlite import Store
 from stretto.types.enums import Durability
@@ -49,7 +53,42 @@ def test_a_store_may_be_closed_by_whoever_holds_on_to_the_file(path: Path, tmp_p
         with none_living(tmp_path / "other.db"):
             store.close()
 
-    opening = threading.Thread(target=open_another, daemon=True)
-    opening.start()
-    opening.join(10)
-    assert not opening.is_alive()
+    ends(open_another)
+
+
+def test_a_store_whose_writer_has_yet_to_open_its_file_may_be_found_by_a_collection_there(
+    path: Path, tmp_path: Path
+) -> None:
+    """The writer waits until the other file is opened, and whoever opens that does not wait for the writer meanwhile:
+    what was handed over is kept, and the store is closed, once it is."""
+
+    def open_another() -> None:
+        with none_living(tmp_path / "other.db"):
+            hand_over_and_let_go()
+            gc.collect()
+            assert not path.exists()
+        with none_living(path) as is_closed:
+            assert is_closed
+
+    def hand_over_and_let_go() -> None:
+        store = Store(path)
+        store._writer.post(Write("run", "", 0))
+        store.itself = store  # type: ignore[attr-defined]  # so that nothing but a collection finds it
+
+    ends(open_another)
+    assert path.exists()
+
+
+def ends(work: Callable[[], None]) -> None:
+    """Do it in a thread that may hang; raises what it raises."""
+    ended: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            work()
+            ended.set_result(None)
+        except BaseException as error:
+            ended.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    ended.result(10)
