@@ -15,6 +15,7 @@ from stretto.serve.gateway.keys import is_key, key_of, split_path
 from stretto.serve.gateway.manage import Manage
 from stretto.serve.gateway.metrics import CONTENT_TYPE, GatewayMetrics
 from stretto.serve.gateway.opening import Opening
+from stretto.serve.gateway.recording import Recording
 from stretto.serve.gateway.refused import Refused
 from stretto.serve.gateway.runs import Runs
 from stretto.serve.gateway.settings import GatewaySettings
@@ -133,15 +134,16 @@ class Gateway:
             raise Refused(503, "the gateway is not up yet, or not any more", retry_after_s=1)
         run = await self._runs.for_call(key, lambda: _first(key, ask))
         answer.headers = {"x-stretto-run": run.key, "x-stretto-run-id": run.run.id}
-        component = self._runs.models.of(ask.model)
         run.pin(*self._runs.models.pin(ask.model))
+        component, address = self._runs.models.of(ask.model), upstream.address
+        recording = Recording(self._settings, address, self.metrics, run, component, ask, agent)
         with self._runs.calling(run, asked) as underway:
-            call = Call(self._settings, upstream, self.metrics, run, component, ask, agent, answer, began_s)
-            await call.respond(path, asked.headers, underway)
+            call = Call(upstream, self.metrics, recording, underway, ask, answer, began_s)
+            await call.respond(path, asked.headers, self._settings.timeout.total_seconds())
         if not key:
             _log.info("a call without a key is run %s of its own, under the key %s", run.run.id, run.key)
             self._runs.ended_alone(run)
-        return call.outcome
+        return recording.outcome
 
     async def _models(self, asked: Asked, answer: Answer, path: str) -> None:
         """Hand on what the server tells of its models."""

@@ -37,6 +37,7 @@ def _hide_alternatives(logprobs: dict[str, Any]) -> None:
     if isinstance(logprobs.get("top_logprobs"), list):  # of a text completion
         logprobs["top_logprobs"] = None
     for name in ("content", "refusal"):
-        for token in logprobs.get(name) or ():
+        tokens = logprobs.get(name)
+        for token in tokens if isinstance(tokens, list) else ():
             if isinstance(token, dict):
                 token["top_logprobs"] = []

@@ -21,21 +21,25 @@ class Models:
 
     def __init__(self, settings: GatewaySettings) -> None:
         self._settings = settings
-        self._known: dict[str, OpenAiSettings] = {}
+        self._known: dict[str, tuple[OpenAiSettings, str]] = {}
 
     def of(self, model: str) -> OpenAiSettings:
         """The component that a model's name means: the same for the same name, in every run."""
+        return self._of(model)[0]
+
+    def pin(self, model: str) -> tuple[str, str]:
+        """Its entry in a manifest."""
+        component, pin = self._of(model)
+        return component.name, pin
+
+    def _of(self, model: str) -> tuple[OpenAiSettings, str]:
         found = self._known.get(model)
         if found is None:
             if len(self._known) >= _MOST_MODELS:
                 self._known.clear()
-            found = self._known[model] = self._settings.model(component_name(model), model)
+            component = self._settings.model(component_name(model), model)
+            found = self._known[model] = component, f"{component.version}@{component.digest()}"
         return found
-
-    def pin(self, model: str) -> tuple[str, str]:
-        """Its entry in a manifest."""
-        component = self.of(model)
-        return component.name, f"{component.version}@{component.digest()}"
 
 
 def component_name(model: str) -> str:

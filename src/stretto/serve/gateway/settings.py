@@ -75,6 +75,11 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         return Address(base_url=as_base_url(self.upstream, "--upstream"), key=key)
 
     @property
+    def record_bytes(self) -> int:
+        """The longest value that a call may leave on the record."""
+        return max(self.max_body_bytes, self.max_answer_bytes)
+
+    @property
     def plan(self) -> Digest:
         """Stands where a workflow's plan does in a manifest: of the server and the name."""
         return digest_of(canonical({"gateway": self.name, "upstream": self.upstream.rstrip("/")}))

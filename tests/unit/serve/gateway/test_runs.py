@@ -259,6 +259,33 @@ async def test_the_next_gateway_goes_on_with_what_was_left_open(begin: Begin, se
         assert store.stats().lost == 0
 
 
+async def test_a_gateway_takes_up_what_another_leaves_while_it_runs(
+    begin: Begin, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stretto.serve.gateway.runs.LOOK_S", 0.01)
+    first, second = await begin(), await begin(idle=0.05)
+    server.reply()
+    await chat(first, HELLO)
+    await first.stop()
+    (run,) = await second.ended(1)
+    assert (run.status, list(calls(run))) == (RunStatus.OK, ["agent[0]"])
+
+
+async def test_a_run_of_another_gateway_is_not_gone_on_with_while_that_lives(
+    begin: Begin, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await begin()
+    server.reply()
+    await chat(first, HELLO)
+    with Store(first.store) as store:  # as another process, whose own run it is not
+        assert store.pending() == []
+    second = await begin()
+    status, told, headers = await second.ask("POST", "/run/k1/v1/chat/completions", {"messages": HELLO})
+    assert (status, headers["Retry-After"]) == (503, "30")
+    assert "is being executed by" in told["error"]["message"]
+    assert len(calls(await first.end("k1"))) == 1
+
+
 async def test_a_gateway_may_end_its_runs_when_it_stops(begin: Begin, server: ModelServer) -> None:
     gateway = await begin(on_stop=OnStop.END)
     server.reply()
