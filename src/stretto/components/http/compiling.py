@@ -14,10 +14,10 @@ from stretto.components.http.paging import Paging
 from stretto.components.http.pairs import Pairs, compile_pairs
 from stretto.components.http.reading import Format
 from stretto.components.http.response_keys import ErrorSpec, PagingSpec
-from stretto.components.http.schemas import WHOLE_ANSWER, implied_input, of_fields
+from stretto.components.http.schemas import WHOLE_ANSWER, implied_input, of_built, of_fields
 from stretto.components.http.scope import Scope, of_answer, of_gathered, of_pages, of_request
 from stretto.components.http.soap import compile_soap
-from stretto.components.http.templates import Fill, compile_template
+from stretto.components.http.templates import Template, compile_template
 from stretto.components.http.xml_body import compile_xml
 from stretto.components.http.xpath_keys import compile_fields
 from stretto.components.xml.fields import XmlField, schema_of
@@ -68,11 +68,11 @@ def compile_action(
         body=body,
         effect=effect,
         input=spec.input or implied_input(mark.root for mark in address.placeholders if mark.type is not None),
-        output=_output(spec, fields),
+        output=_output(spec, fields, made),
         form=form,
         fields=fields,
         answers=spec.response.statuses,
-        map=made,
+        map=None if made is None else made[0],
         takes_fields=spec.output is not None or bool(fields),
         errors=rules,
         paging=paging,
@@ -185,7 +185,8 @@ def _list(text: Located[str], scope: Scope, report: Report) -> Expression | None
     return compiled
 
 
-def _map(spec: ActionSpec, scope: Scope, report: Report) -> Fill | None:
+def _map(spec: ActionSpec, scope: Scope, report: Report) -> Template | None:
+    """How the output is built, and its type; None where the body's own fields are."""
     node = spec.response.map
     if node is None:
         _check_items(spec, report)
@@ -193,13 +194,13 @@ def _map(spec: ActionSpec, scope: Scope, report: Report) -> Fill | None:
     compiled = compile_template(node, scope, report, secrets=False)
     if compiled is None:
         return None
-    fill, kind = compiled
+    kind = compiled[1]
     if kind.kind not in (Kind.OBJECT, Kind.DYN):
         message = f"`map` is {with_article(kind)}, and an output is an object"
         report.add(
             node.span.problem(SpecCode.VALUE, message, expected='fields, as in { state: "response.body.state" }')
         )
-    return fill
+    return compiled
 
 
 def _check_items(spec: ActionSpec, report: Report) -> None:
@@ -212,14 +213,13 @@ def _check_items(spec: ActionSpec, report: Report) -> None:
         report.add(spec.problem("output", SpecCode.CONFLICT, message, expected=expected, suggestion=suggestion))
 
 
-def _output(spec: ActionSpec, fields: dict[str, XmlField]) -> JsonObject:
+def _output(spec: ActionSpec, fields: dict[str, XmlField], made: Template | None) -> JsonObject:
     """What the component gives: as declared, or as far as the rest of the declaration tells."""
     if spec.output is not None:
         return spec.output
-    if isinstance(spec.response.map, MapNode):
-        return of_fields(spec.response.map.entries)
-    if spec.response.map is not None:
-        return {"type": "object"}
+    if made is not None:
+        is_built = isinstance(spec.response.map, MapNode) and made[1].fields
+        return of_built(made[1]) if is_built else {"type": "object"}
     if spec.paging is not None:
         return {**of_fields(("items",)), "properties": {"items": {"type": "array"}}}
     return schema_of(fields) if fields else WHOLE_ANSWER

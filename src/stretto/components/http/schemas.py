@@ -5,7 +5,10 @@ from typing import Final
 
 from stretto.components.http.action import Action
 from stretto.components.http.settings import ONLY
+from stretto.plan.valuetype import Kind, ValueType
 from stretto.types.json import Json, JsonObject
+
+_SCALARS: Final = frozenset({Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.STRING})
 
 WHOLE_ANSWER: Final[JsonObject] = {
     "type": "object",
@@ -21,6 +24,19 @@ def of_fields(names: Iterable[str]) -> JsonObject:
     listed: list[Json] = [*names]
     properties: JsonObject = {name: {} for name in listed if isinstance(name, str)}
     return {"type": "object", "properties": properties, "required": listed, "additionalProperties": False}
+
+
+def of_built(built: ValueType) -> JsonObject:
+    """An object whose fields are built by expressions, as far as their types say what they give."""
+    schema = of_fields(built.fields)
+    schema["properties"] = {name: _of_type(kind) for name, kind in built.fields.items()}
+    return schema
+
+
+def _of_type(kind: ValueType) -> JsonObject:
+    if kind.kind not in _SCALARS:
+        return {}
+    return {"type": [kind.kind.value, "null"] if kind.nullable else kind.kind.value}
 
 
 def implied_input(names: Iterable[str]) -> JsonObject:
