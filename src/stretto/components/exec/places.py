@@ -22,7 +22,8 @@ class Places:
     @asynccontextmanager
     async def taken(self, wait: Wait) -> AsyncIterator[None]:
         """Hold a place, and tell the wait for it."""
-        wait.begin(self._queue)
+        if self._room.locked():
+            wait.begin(self._queue)
         async with self._room:
             wait.end()
             yield

@@ -1,6 +1,8 @@
 """XML: each field an element or an attribute."""
 
-from xml.etree import ElementTree as ET
+import codecs
+import re
+from typing import Final
 
 from stretto.components.exec.codec_of import text_codec
 from stretto.components.exec.codecs import Misfits, UnreadableError, rows_of, shown, unknown_names, value_of
@@ -9,12 +11,19 @@ from stretto.components.exec.message import Message
 from stretto.components.exec.misfit import MisfitError
 from stretto.components.exec.scalars import ScalarCodec
 from stretto.components.exec.schemas import input_schema, output_schema
-from stretto.components.exec.xml_path import XmlPath
+from stretto.components.exec.xml_path import XmlPath, made
 from stretto.components.xml.parse import Element, XmlError, check_installed, parse_xml
+from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
 
-_CONTROL = {chr(code) for code in range(32)} - {"\t", "\n", "\r"} | {"\ufffe", "\uffff"}
+_CONTROL: Final = {chr(code) for code in range(32)} - {"\t", "\n", "\r"} | {"\ufffe", "\uffff"}
 """What no XML can hold (XML 1.0, section 2.2); lone surrogates cannot come this far."""
+
+
+def _charset(encoding: str) -> str:
+    """An encoding of Python's by the name that others know it by (IANA, Character Sets)."""
+    name = codecs.lookup(encoding).name
+    return re.sub(r"^cp(?=125\d$)", "windows-", re.sub(r"^iso8859-", "iso-8859-", name))
 
 
 class _Part:
@@ -38,32 +47,50 @@ class _Part:
             raise MisfitError("text without control characters, which XML cannot hold")
         return text
 
+    def read(self, text: str) -> Json:
+        """The value. Raises MisfitError."""
+        if self.codec is not None:
+            return self.codec.read(text)
+        if text != self.field.constant:
+            raise MisfitError(f"the constant '{self.field.constant}'")
+        return None
+
 
 class XmlEncoder:
-    """Writes a document of a root, the fields below it, or rows of them."""
+    """Writes a document of a root, the fields below it, or rows of them, on one line."""
 
     def __init__(self, message: Message) -> None:
+        check_installed("`format: xml` of what a program reads")
+        root = XmlPath(message.root, message.namespaces, "`root`")
+        if root.attribute or len(root.steps) != 1:
+            raise UsageError(f"`root` is '{message.root}'; expected the name of one element")
+        (self._root,) = root.steps
         self._message = message
         self._each = XmlPath(message.each or "row", message.namespaces, "`each`")
         self._parts = [_Part(field, message) for field in message.fields]
         self.schema = input_schema([(p.field, p.codec.takes) for p in self._parts if p.codec], message.rows)
 
     def encode(self, request: JsonObject) -> bytes:
+        from lxml import etree
+
         misfits = Misfits()
-        root = ET.Element(self._message.root)
-        for prefix, uri in self._message.namespaces.items():
-            root.set(f"xmlns:{prefix}", uri)
+        root = etree.Element(self._root, nsmap=dict(self._message.namespaces))
         for pointer, row in rows_of(request, self._message.rows, misfits):
             self._put(root if not self._message.rows else self._new_row(root), row, pointer, misfits)
         misfits.raise_if_any()
         encoding = self._message.encoding or "utf-8"
-        return bytes(ET.tostring(root, encoding=encoding, xml_declaration=True)).replace(b"?>\n", b"?>", 1) + b"\n"
+        text: str = etree.tostring(root, encoding="unicode")
+        declared = f'<?xml version="1.0" encoding="{_charset(encoding)}"?>'
+        return f"{declared}{text}\n".encode(encoding, "xmlcharrefreplace")
 
-    def _new_row(self, root: ET.Element) -> ET.Element:
+    def _new_row(self, root: Element) -> Element:
         *outer, last = self._each.steps
-        return ET.SubElement(_at(root, outer), last)
+        above = made(root, outer)
+        row = above.makeelement(last)
+        above.append(row)
+        return row
 
-    def _put(self, element: ET.Element, row: JsonObject, pointer: str, misfits: Misfits) -> None:
+    def _put(self, element: Element, row: JsonObject, pointer: str, misfits: Misfits) -> None:
         unknown_names(row, [part.field for part in self._parts if part.codec], pointer, misfits)
         for part in self._parts:
             try:
@@ -73,7 +100,7 @@ class XmlEncoder:
                 continue
             if text is None:
                 continue
-            place = _at(element, part.path.steps)
+            place = part.path.made_below(element)
             if part.path.attribute:
                 place.set(part.path.attribute, text)
             else:
@@ -92,7 +119,8 @@ class XmlDecoder:
 
     def decode(self, data: bytes) -> JsonObject:
         try:
-            root = parse_xml(data.strip(), charset=self._message.encoding)
+            document, charset = self._decoded(data.strip())
+            root = parse_xml(document, charset=charset)
         except XmlError as error:
             raise UnreadableError(str(error)) from error
         local = root.tag.rpartition("}")[2]
@@ -100,11 +128,19 @@ class XmlDecoder:
             raise UnreadableError(f"the outermost element is <{local}>; expected <{self._message.root}>")
         if not self._message.rows:
             return self._row(root, "")
-        return {
-            self._message.rows: [
-                self._row(element, f" in row {number}") for number, element in enumerate(self._each.elements(root), 1)
-            ]
-        }
+        elements = self._each.elements(root)
+        rows: list[Json] = [self._row(element, f" in row {number}") for number, element in enumerate(elements, 1)]
+        return {self._message.rows: rows}
+
+    def _decoded(self, data: bytes) -> tuple[bytes, str]:
+        """The document and its charset; empty where it says that itself."""
+        encoding = self._message.encoding
+        if not encoding:
+            return data, ""
+        try:
+            return data.decode(encoding).encode(), "utf-8"  # libxml2 knows fewer, and by other names
+        except UnicodeDecodeError as error:
+            raise UnreadableError(f"byte {error.start:,} is no text in {encoding}: {error.reason}") from error
 
     def _row(self, above: Element, where: str) -> JsonObject:
         row: JsonObject = {}
@@ -125,21 +161,6 @@ class XmlDecoder:
         if text is None:
             raise UnreadableError(f"{path}{where} is missing")
         try:
-            return self._read(part, text)
+            return part.read(text)
         except MisfitError as error:
             raise UnreadableError(f"{path}{where} is {shown(text)}; expected {error}") from error
-
-    def _read(self, part: _Part, text: str) -> Json:
-        if part.codec is not None:
-            return part.codec.read(text)
-        if text != part.field.constant:
-            raise MisfitError(f"the constant '{part.field.constant}'")
-        return None
-
-
-def _at(element: ET.Element, steps: list[str]) -> ET.Element:
-    """The element at the end of the steps, made where it is not there."""
-    for step in steps:
-        below = next((child for child in element if child.tag == step), None)
-        element = ET.SubElement(element, step) if below is None else below
-    return element

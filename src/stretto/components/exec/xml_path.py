@@ -12,20 +12,23 @@ _PATH: Final = re.compile(rf"(?:\.|{_NAME}(?:/{_NAME})*)?(?:(?:^|/)@{_NAME})?")
 
 
 class XmlPath:
-    """Where a value stands below an element. A name without a prefix is met in any namespace."""
+    """Where a value stands below an element. A name without a prefix is met in any namespace, and written in none."""
 
     def __init__(self, text: str, namespaces: Mapping[str, str], what: str) -> None:
         if not text or not _PATH.fullmatch(text):
             raise UsageError(f"{what} is '{text}'; expected names like order/line/@id, or . for the element itself")
         *steps, last = text.split("/")
-        self.attribute = last[1:] if last.startswith("@") else ""
-        self.steps = [step for step in [*steps, *([] if self.attribute else [last])] if step != "."]
-        self.text = text
-        for prefix in (name.partition(":")[0] for name in [*self.steps, self.attribute] if ":" in name):
+        attribute = last[1:] if last.startswith("@") else ""
+        names = [step for step in [*steps, *([] if attribute else [last])] if step != "."]
+        for prefix in (name.partition(":")[0] for name in [*names, attribute] if ":" in name):
             if prefix not in namespaces:
                 raise UsageError(f"{what} is '{text}', and `namespaces` has no '{prefix}'")
-        self._find = "/".join(_qualified(step, namespaces) for step in self.steps) or "."
-        self._key = _qualified(self.attribute, namespaces).removeprefix("{*}")
+        self.text = text
+        self.steps = [_written(name, namespaces) for name in names]
+        """Names of the elements on the way, as lxml writes them."""
+        self.attribute = _written(attribute, namespaces)
+        """Name of the attribute; empty for the text of the element."""
+        self._find = "/".join(step if step.startswith("{") else f"{{*}}{step}" for step in self.steps) or "."
 
     def elements(self, above: Element) -> list[Element]:
         """All elements at the path."""
@@ -34,10 +37,25 @@ class XmlPath:
 
     def text_of(self, element: Element) -> str | None:
         """The attribute of an element at the path, or its own text; None when it has no such attribute."""
-        text: str | None = element.get(self._key) if self.attribute else "".join(element.itertext())
+        text: str | None = element.get(self.attribute) if self.attribute else "".join(element.itertext())
         return text
 
+    def made_below(self, element: Element) -> Element:
+        """The element at the path, made where it is not there."""
+        return made(element, self.steps)
 
-def _qualified(name: str, namespaces: Mapping[str, str]) -> str:
+
+def made(element: Element, steps: list[str]) -> Element:
+    """The element at the end of the steps, each made where it is not there."""
+    for step in steps:
+        below = element.find(step)
+        if below is None:
+            below = element.makeelement(step)
+            element.append(below)
+        element = below
+    return element
+
+
+def _written(name: str, namespaces: Mapping[str, str]) -> str:
     prefix, colon, local = name.rpartition(":")
-    return f"{{{namespaces[prefix]}}}{local}" if colon else f"{{*}}{name}"
+    return f"{{{namespaces[prefix]}}}{local}" if colon else name
