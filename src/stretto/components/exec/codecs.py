@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from stretto.components.exec.declared_field import Field
+from stretto.spec.nodes import MAX_QUOTED_CHARS, quote
 from stretto.types.errors import ContractError, Violation
 from stretto.types.json import Json, JsonObject, Schema
 
-SHOWN_CHARS: Final = 60
-"""Of what could not be read: enough to know it again."""
+MOST_BYTES_SHOWN: Final = 20
+"""Of what could not be read, in hex: enough to know it again."""
 
 
 class Encoder(Protocol):
@@ -68,17 +69,17 @@ def rows_of(request: JsonObject, rows: str, misfits: Misfits) -> list[tuple[str,
     """The rows of a request and a JSON Pointer to each: the request itself, or those under a name."""
     if not rows:
         return [("", request)]
-    listed = request.get(rows)
+    for name in request:
+        if name != rows:
+            misfits.add(pointer_to("", name), request[name], f"'{rows}' alone, the list of rows")
+    under, listed = pointer_to("", rows), request.get(rows)
     if not isinstance(listed, list):
-        misfits.add(f"/{rows}", listed, "a list of rows")
+        misfits.add(under, listed, "a list of rows")
         return []
-    found: list[tuple[str, JsonObject]] = []
     for at, row in enumerate(listed):
-        if isinstance(row, dict):
-            found.append((f"/{rows}/{at}", row))
-        else:
-            misfits.add(f"/{rows}/{at}", row, "an object of its fields")
-    return found
+        if not isinstance(row, dict):
+            misfits.add(f"{under}/{at}", row, "an object of its fields")
+    return [(f"{under}/{at}", row) for at, row in enumerate(listed) if isinstance(row, dict)]
 
 
 def value_of(row: JsonObject, field: Field) -> Json:
@@ -91,23 +92,26 @@ def unknown_names(row: JsonObject, fields: Sequence[Field], pointer: str, misfit
     names = {field.name for field in fields}
     for name in row:
         if name not in names:
-            misfits.add(f"{pointer}/{name}", row[name], f"one of the fields {', '.join(sorted(filter(None, names)))}")
+            expected = f"one of the fields {', '.join(sorted(names))}"
+            misfits.add(pointer_to(pointer, name), row[name], expected)
+
+
+def pointer_to(above: str, name: str) -> str:
+    """JSON Pointer (RFC 6901) to a field of what another one leads to."""
+    return f"{above}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
 def shown(value: object) -> str:
-    """A value, in a message."""
-    text = f"'{value}'" if isinstance(value, str) else "missing" if value is None else str(value)
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}..."
+    """A value, in a message: cut, and without what would steer a terminal."""
+    if isinstance(value, str):
+        return quote(value)
+    text = "missing" if value is None else str(value)
+    return text if len(text) <= MAX_QUOTED_CHARS else f"{text[:MAX_QUOTED_CHARS]}..."
 
 
-def hexed(data: bytes) -> str:
+def shown_bytes(data: bytes) -> str:
     """Bytes of a record as one would look for them: as text where they are printable ASCII, else in hex."""
     if data.isascii() and data.decode("ascii").isprintable():
         return shown(data.decode("ascii"))
-    return shown_hex(data)
-
-
-def shown_hex(data: bytes) -> str:
-    """The first bytes in hex."""
-    text = data[: SHOWN_CHARS // 3].hex(" ").upper()
-    return f"{text} ..." if len(data) > SHOWN_CHARS // 3 else text
+    text = data[:MOST_BYTES_SHOWN].hex(" ").upper()
+    return f"{text} ..." if len(data) > MOST_BYTES_SHOWN else text

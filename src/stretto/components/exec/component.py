@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from stretto.components.exec.calls import run_once
 from stretto.components.exec.codecs import UnreadableError
@@ -17,12 +19,14 @@ from stretto.components.exec.program import environment, located
 from stretto.components.exec.settings import DEFAULT_MAX_OUTPUT_BYTES, ExecSettings, Lifetime
 from stretto.components.loop_lock import open_elsewhere
 from stretto.components.waiting import Wait
-from stretto.types.arguments import as_path, as_tuple
+from stretto.types.arguments import as_path, as_tuple, wrong
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
 from stretto.types.errors import Code, ContractError, MissingExtraError, UsageError
 from stretto.types.json import JsonObject, Schema
 from stretto.types.messages import Request, Response
+
+E = TypeVar("E", bound=StrEnum)
 
 
 class ExecProgram:
@@ -70,7 +74,7 @@ class ExecProgram:
             cwd=None if cwd is None else as_path("`cwd`", cwd),
             env={} if env is None else env,
             inherit=as_tuple("`inherit`", inherit),
-            process=Lifetime(process),
+            process=_member(Lifetime, process, "`process`"),
             processes=processes,
             exit_codes={} if exit_codes is None else exit_codes,
             effects=_by_action(effects),
@@ -213,10 +217,18 @@ def _check_action(field: str, takes: Schema) -> None:
         raise UsageError(f"has `action_field` '{field}', and its request has {has}")
 
 
+def _member(kind: type[E], value: str, what: str) -> E:
+    """One of a closed set; raises UsageError for another word."""
+    try:
+        return kind(value)
+    except ValueError:
+        raise wrong(what, value, f"one of {', '.join(kind)}") from None
+
+
 def _by_action(effects: Effect | str | Mapping[str, Effect] | None) -> dict[str, Effect]:
     if isinstance(effects, Mapping):
         return dict(effects)
-    return {} if effects is None else {ANY_ACTION: Effect(effects)}
+    return {} if effects is None else {ANY_ACTION: _member(Effect, effects, "`effects`")}
 
 
 def _card(settings: ExecSettings, takes: Schema, gives: Schema) -> Card:

@@ -17,6 +17,8 @@ class Crew:
         self._settings = settings
         self._framing = framing
         self._idle: list[ProgramProcess] = []
+        self._is_closed = False
+        self._keeper = asyncio.create_task(self._keep(), name=f"program {settings.name}")
 
     async def begin(self) -> None:
         """Start every process, so that no call waits for that."""
@@ -33,18 +35,33 @@ class Crew:
             await process.end()
             raise
         self._idle.append(process)
+        if self._is_closed:  # while this one was asked
+            await self.close()
         return answer
 
     async def close(self) -> None:
         """End all that are idle: their input is closed first, at which most end by themselves."""
-        idle, self._idle = self._idle, []
-        await asyncio.gather(*(process.leave() for process in idle))
+        self._is_closed = True
+        self._keeper.cancel()
+        await self._end_idle()
 
     def drop(self) -> None:
         """End all without waiting, of an event loop that has ended."""
         for process in self._idle:
             process.end_group()
         self._idle = []
+
+    async def _keep(self) -> None:
+        """End all when the event loop ends and nobody has closed this: a loop that ends cancels its tasks."""
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self._is_closed = True
+            await self._end_idle()
+
+    async def _end_idle(self) -> None:
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(process.leave() for process in idle))
 
     async def _ready(self) -> ProgramProcess:
         """One that lives and has said nothing since it answered; a new one when there is none."""

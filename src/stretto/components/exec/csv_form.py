@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 
 from stretto.components.exec.codec_of import text_codec
-from stretto.components.exec.codecs import Misfits, UnreadableError, rows_of, shown, unknown_names, value_of
+from stretto.components.exec.codecs import Misfits, UnreadableError, pointer_to, rows_of, shown, unknown_names, value_of
 from stretto.components.exec.declared_field import Field
 from stretto.components.exec.message import LineEnd, Message
 from stretto.components.exec.misfit import MisfitError
@@ -71,10 +71,10 @@ class CsvEncoder:
                 cell = column.write(row)
                 cell.encode(encoding)
             except MisfitError as error:
-                misfits.add(f"{pointer}/{column.field.name}", value_of(row, column.field), str(error))
+                misfits.add(pointer_to(pointer, column.field.name), value_of(row, column.field), str(error))
             except UnicodeEncodeError as error:
                 expected = f"characters of {encoding}, which has no {cell[error.start]!r}"
-                misfits.add(f"{pointer}/{column.field.name}", cell, expected)
+                misfits.add(pointer_to(pointer, column.field.name), cell, expected)
             else:
                 cells.append(cell)
         return cells

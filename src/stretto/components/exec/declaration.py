@@ -1,10 +1,13 @@
 """What a declaration of kind ``exec`` may hold in a workflow file."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from stretto.components.exec.component import ExecProgram
+from stretto.components.exec.forms import decoder_of, encoder_of
+from stretto.components.exec.message import Message
 from stretto.components.exec.message_keys import MESSAGE
 from stretto.components.exec.settings import Lifetime
 from stretto.components.exec.shapes import EXIT_CODES
@@ -18,9 +21,11 @@ from stretto.components.option_shapes import (
     EffectsShape,
     Make,
 )
+from stretto.spec.codes import SpecCode
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.shapes import Choice, Flag, Whole
 from stretto.spec.texts import FIELD
+from stretto.types.errors import MissingExtraError, UsageError
 from stretto.types.protocols import Component
 
 COMMAND: Final = Key(
@@ -128,7 +133,21 @@ def _build(fields: Fields) -> Make | None:
         options["inherit"] = [text.value for text in inherit]
     if any(key.name not in options for key in (COMMAND, REQUEST, RESPONSE)):
         return None  # which was told
+    _check_form(REQUEST, encoder_of, options, fields)
+    _check_form(RESPONSE, decoder_of, options, fields)
     return partial(_make, options)
+
+
+def _check_form(
+    key: Key[Message], form_of: Callable[[Message], object], options: dict[str, Any], fields: Fields
+) -> None:
+    """Tell at its own place what is wrong with a message."""
+    try:
+        form_of(options[key.name])
+    except MissingExtraError:
+        return  # the component says it
+    except UsageError as error:
+        fields.problem(key, SpecCode.CONFLICT, str(error))
 
 
 def _make(options: dict[str, Any], name: str, folder: Path) -> Component:

@@ -3,8 +3,9 @@
 from stretto.components.exec.codecs import (
     Misfits,
     UnreadableError,
-    hexed,
+    pointer_to,
     rows_of,
+    shown_bytes,
     unknown_names,
     value_of,
 )
@@ -47,7 +48,7 @@ class FixedEncoder:
             if self._layout.line_end is not LineEnd.NONE and (b"\n" in data or b"\r" in data):
                 raise MisfitError("text without a line break, which would end the record")
         except MisfitError as error:
-            misfits.add(f"{pointer}/{place.field.name}", value, str(error))
+            misfits.add(pointer_to(pointer, place.field.name), value, str(error))
             return blank
         return data
 
@@ -94,9 +95,8 @@ class FixedDecoder:
             if place.slot is not None:
                 row[place.field.name] = self._value(place, part, start, number)
             elif place.constant is not None and part != place.constant:
-                raise UnreadableError(
-                    f"{self._at(place, start, number)} is {hexed(part)}; expected the constant {hexed(place.constant)}"
-                )
+                expected = f"the constant {shown_bytes(place.constant)}"
+                raise UnreadableError(f"{self._at(place, start, number)} is {shown_bytes(part)}; expected {expected}")
         return row
 
     def _whole(self, record: bytes, where: str) -> bytes:
@@ -118,7 +118,9 @@ class FixedDecoder:
         try:
             return place.slot.take(part)
         except MisfitError as error:
-            raise UnreadableError(f"{self._at(place, start, number)} is {hexed(part)}; expected {error}") from error
+            raise UnreadableError(
+                f"{self._at(place, start, number)} is {shown_bytes(part)}; expected {error}"
+            ) from error
 
     def _at(self, place: Place, start: int, number: int) -> str:
         what = f"field '{place.field.name}'" if place.field.name else "a constant"

@@ -170,7 +170,7 @@ class ProgramProcess(asyncio.SubprocessProtocol):
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
-        """To the whole group, which the process leads and outlives as a number while any of it is left."""
+        """To the whole group, whose number no other process can have while any of it is left (POSIX, `kill`)."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
 

@@ -1,5 +1,6 @@
 """Where a command's program and files are."""
 
+import errno
 import hashlib
 import os
 import shutil
@@ -52,7 +53,9 @@ def located(name: str, command: Sequence[str], place: Path, env: Mapping[str, st
 
 def not_started(name: str, error: OSError) -> ComponentError:
     """The error of a program that the system could not start."""
-    hint = "; begin its first line with #! and what reads it, or name that first" if error.errno == 8 else ""
+    hint = (
+        "; begin its first line with #! and what reads it, or name that first" if error.errno == errno.ENOEXEC else ""
+    )
     return _not_there(name, f"could not be started: {reason_of(error)}{hint}")
 
 
@@ -65,8 +68,14 @@ def files_of(command: Sequence[str], place: Path, folder: Path) -> dict[str, str
     root = folder.resolve()
     found = {}
     for word in command:
-        path = place / word
-        if not Path(word).is_absolute() and "\0" not in word and path.is_file() and path.resolve().is_relative_to(root):
-            with path.open("rb") as file:
+        if not Path(word).is_absolute() and _is_file_in(root, place / word):
+            with (place / word).open("rb") as file:
                 found[word] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
+
+
+def _is_file_in(root: Path, path: Path) -> bool:
+    try:
+        return path.is_file() and path.resolve().is_relative_to(root)
+    except OSError:  # a word that is a script in itself, too long for the name of a file
+        return False

@@ -68,6 +68,8 @@ class TextSlot:
         justify = field.justify or (Justify.RIGHT if is_number else Justify.LEFT)
         self._is_left = justify is Justify.LEFT
         self._pad = field.pad or " "
+        if len(self._pad.encode(encoding, "replace")) != 1:
+            raise wrong_field(field, f"is filled with '{self._pad}', which is no single byte in {encoding}")
 
     def put(self, value: Json) -> bytes:
         if value is None and self._optional:

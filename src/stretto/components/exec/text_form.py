@@ -6,7 +6,7 @@ The expression is searched for by RE2, in time linear in the text: no answer of 
 from typing import Any
 
 from stretto.components.exec.codec_of import text_codec
-from stretto.components.exec.codecs import Misfits, UnreadableError, shown, unknown_names, value_of
+from stretto.components.exec.codecs import Misfits, UnreadableError, pointer_to, shown, unknown_names, value_of
 from stretto.components.exec.declared_field import Field
 from stretto.components.exec.message import LineEnd, Message
 from stretto.components.exec.misfit import MisfitError
@@ -37,9 +37,9 @@ class TextEncoder:
         try:
             data = self._text(value).encode(self._encoding)
         except MisfitError as error:
-            misfits.add(f"/{self._field.name}", value, str(error))
+            misfits.add(pointer_to("", self._field.name), value, str(error))
         except UnicodeEncodeError as error:
-            misfits.add(f"/{self._field.name}", value, f"characters of {self._encoding}: {error.reason}")
+            misfits.add(pointer_to("", self._field.name), value, f"characters of {self._encoding}: {error.reason}")
         misfits.raise_if_any()
         return data
 

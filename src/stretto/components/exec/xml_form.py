@@ -5,7 +5,7 @@ import re
 from typing import Final
 
 from stretto.components.exec.codec_of import text_codec
-from stretto.components.exec.codecs import Misfits, UnreadableError, rows_of, shown, unknown_names, value_of
+from stretto.components.exec.codecs import Misfits, UnreadableError, pointer_to, rows_of, shown, unknown_names, value_of
 from stretto.components.exec.declared_field import Field
 from stretto.components.exec.message import Message
 from stretto.components.exec.misfit import MisfitError
@@ -96,7 +96,7 @@ class XmlEncoder:
             try:
                 text = part.write(row)
             except MisfitError as error:
-                misfits.add(f"{pointer}/{part.field.name}", value_of(row, part.field), str(error))
+                misfits.add(pointer_to(pointer, part.field.name), value_of(row, part.field), str(error))
                 continue
             if text is None:
                 continue

@@ -68,6 +68,10 @@ def test_effects_may_be_told_by_action(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"command": []}, "has an empty `command`"),
+        ({"command": [""]}, "that no system can start"),
+        ({"process": "forever"}, "`process` is 'forever'; expected one of per_call, persistent"),
+        ({"effects": "none"}, "`effects` is 'none'; expected one of pure, read, write"),
+        ({"name": "a b"}, "cannot be the name of a component"),
         ({"command": ["a\0b"]}, "that no system can start"),
         ({"env": {"A=B": "c"}}, "the variable 'A=B'"),
         ({"processes": 0}, "processes 0; expected 1 or more"),
@@ -82,7 +86,9 @@ def test_effects_may_be_told_by_action(tmp_path: Path) -> None:
 )
 def test_what_cannot_work_is_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        ExecProgram("it", **{"command": ["cat"], "request": JSON, "response": JSON, "folder": tmp_path, **options})
+        ExecProgram(
+            **{"name": "it", "command": ["cat"], "request": JSON, "response": JSON, "folder": tmp_path, **options}
+        )
     assert message in str(caught.value)
 
 
@@ -104,6 +110,11 @@ def test_the_digest_covers_the_declaration_and_the_files_of_the_command(tmp_path
     assert digest(request=RECORD) != digest(request=wider)
     rules.write_text("cat # and more")
     assert digest(**plain) != first
+
+
+async def test_a_word_that_is_a_whole_script_is_no_file(tmp_path: Path, make_request: MakeRequest) -> None:
+    long = shell(tmp_path, f"cat # {'x' * 5_000}/y")
+    assert (await long(make_request(n=1))).output == {"n": 1}
 
 
 def test_files_outside_the_folder_are_not_read_for_the_digest(tmp_path: Path) -> None:

@@ -186,6 +186,20 @@ async def test_text_that_would_end_a_message_early_is_refused(tmp_path: Path, ma
     await echo.close()
 
 
+async def test_one_that_is_asked_while_it_is_closed_ends_with_its_answer(
+    tmp_path: Path, make_request: MakeRequest
+) -> None:
+    slow = "import sys, time\nfor line in sys.stdin: time.sleep(0.1); print(line, end='', flush=True)\n"
+    (tmp_path / "slow.py").write_text(f"import os; open('pid', 'w').write(str(os.getpid()))\n{slow}")
+    server = program(tmp_path, sys.executable, "slow.py", process="persistent")
+    await server.open()
+    task = asyncio.create_task(server(make_request(n=1)))
+    pid = await asyncio.to_thread(pid_in, tmp_path / "pid")
+    await server.close()
+    assert (await task).output == {"n": 1}
+    assert not is_alive(pid)
+
+
 async def test_one_that_cannot_be_started_is_told_when_it_is_opened(tmp_path: Path) -> None:
     with pytest.raises(ComponentError, match="no program 'no-such-program'"):
         await program(tmp_path, "no-such-program", process="persistent").open()
@@ -196,12 +210,12 @@ def test_an_event_loop_that_ended_takes_its_processes_with_it(tmp_path: Path, ma
     server = program(tmp_path, sys.executable, "server.py", process="persistent")
 
     async def once() -> int:
-        await server.open()
         pid: int = (await asked(server, make_request))["pid"]
-        await server.close()
         return pid
 
-    assert asyncio.run(once()) != asyncio.run(once())
+    pids = [asyncio.run(once()) for _ in range(2)]  # without a word of closing
+    assert len(set(pids)) == 2
+    assert not any(map(is_alive, pids))
 
 
 async def test_another_event_loop_that_lives_is_refused(tmp_path: Path, make_request: MakeRequest) -> None:
