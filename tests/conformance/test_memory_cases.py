@@ -45,12 +45,18 @@ class Embedder:
         return {"vectors": [self._vectors[text] for text in texts]}
 
 
+def taken_from(options: dict[str, Any]) -> dict[str, Any]:
+    """A case's options as a memory takes them in Python."""
+    search = options.get("search")
+    if search is None:
+        return options
+    return {**options, "search": MemorySearch(**{**search, "text": tuple(search.get("text", ()))})}
+
+
 @asynccontextmanager
 async def memory_of(backend: str, options: dict[str, Any], folder: Path) -> AsyncIterator[RecencyMemory]:
     """The case's memory in one backend."""
-    taken = dict(options)
-    if "search" in taken:
-        taken["search"] = MemorySearch(**{**taken["search"], "text": tuple(taken["search"].get("text", ()))})
+    taken = taken_from(options)
     if backend in ("elasticsearch", "opensearch"):
         async with search_server(backend) as server, opened(taken, backend=backend, url=server.url) as memory:
             yield memory
@@ -88,10 +94,10 @@ def test_cases_are_well_formed_and_many() -> None:
 async def test_a_memory_answers_as_the_case_expects(case: dict[str, Any], backend: str, tmp_path: Path) -> None:
     async with memory_of(backend, case.get("memory", {}), tmp_path) as memory:
         for number, step in enumerate(case["steps"]):
-            await _hold(memory, step, _request(step, number, case.get("vectors", {})))
+            await hold(memory, step, request_of(step, number, case.get("vectors", {})))
 
 
-def _request(step: dict[str, Any], number: int, vectors: Mapping[str, Json]) -> Request:
+def request_of(step: dict[str, Any], number: int, vectors: Mapping[str, Json]) -> Request:
     return request_for(
         _run=step.get("run", "r"),
         _path=step.get("path", f"step{number}"),
@@ -102,7 +108,8 @@ def _request(step: dict[str, Any], number: int, vectors: Mapping[str, Json]) -> 
     )
 
 
-async def _hold(memory: RecencyMemory, step: dict[str, Any], request: Request) -> None:
+async def hold(memory: RecencyMemory, step: dict[str, Any], request: Request) -> None:
+    """Send one request of a case, and hold the answer to what it expects."""
     fits = jsonschema_rs.is_valid(dict(memory.card.input), step["ask"])
     assert fits is not step.get("refused", False)
     if not fits:

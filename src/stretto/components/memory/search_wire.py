@@ -13,7 +13,7 @@ import orjson
 from stretto.components.memory.secrets import key_of
 from stretto.components.memory.settings import MemorySettings
 from stretto.components.web.connections import Connections
-from stretto.components.web.failures import Peer, said_by, start_of
+from stretto.components.web.failures import MAX_QUOTED_CHARS, Peer, said_by, start_of
 from stretto.components.web.reply import Reply
 from stretto.components.web.retry_after import retry_after_s
 from stretto.types.errors import Code, ComponentError
@@ -174,9 +174,12 @@ class SearchServer:
 
 
 def _reason(body: bytes) -> str:
-    """``{"error": {"type": ..., "reason": ...}}``, or whatever it is."""
+    """Why, in the server's words: of a search it stands at the root of the error, and what that came from inside it."""
     try:
         error = orjson.loads(body)["error"]
-        return f"{error['type']}: {error['reason']}"
-    except (orjson.JSONDecodeError, KeyError, TypeError):
+        root = (error.get("root_cause") or [error])[0]
+        cause = root.get("caused_by")
+        deeper = f" ({cause['type']}: {cause['reason']})" if cause else ""
+        return f"{root['type']}: {root['reason']}{deeper}"[:MAX_QUOTED_CHARS]
+    except (orjson.JSONDecodeError, AttributeError, IndexError, KeyError, TypeError):
         return said_by(body) or "nothing"

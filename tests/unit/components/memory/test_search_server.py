@@ -164,6 +164,37 @@ async def test_a_refusal_says_what_the_server_said(server: StandIn, status: int,
     await memory.close()
 
 
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (
+            {
+                "type": "search_phase_execution_exception",
+                "reason": "all shards failed",
+                "root_cause": [
+                    {
+                        "type": "script_exception",
+                        "reason": "runtime error",
+                        "caused_by": {"type": "illegal_argument_exception", "reason": "no such field"},
+                    }
+                ],
+            },
+            r"400: script_exception: runtime error \(illegal_argument_exception: no such field\)",
+        ),
+        ({"type": "a", "reason": "b"}, "400: a: b"),
+        ("closed", '400: {"error":"closed"}'),
+        ({"root_cause": [7]}, "400: {"),
+    ],
+)
+async def test_a_refusal_names_what_it_came_from(server: StandIn, error: Any, says: str) -> None:
+    memory = memory_at(server)
+    server.fails_with.append(web.Response(status=400, body=orjson.dumps({"error": error})))
+    with pytest.raises(ComponentError, match=says) as caught:
+        await told(memory)
+    assert not caught.value.retryable
+    await memory.close()
+
+
 @pytest.mark.parametrize("body", [b"<html>a proxy</html>", b"[]", b'{"notes": 1}', b"\xff"])
 async def test_an_answer_that_cannot_be_read_is_quoted(server: StandIn, body: bytes) -> None:
     memory = memory_at(server)
