@@ -33,10 +33,11 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._is_in_head:
-            self._head_bytes += len(data)
         super().data_received(data)
-        if self._is_in_head and self._head_bytes > MAX_HEAD_BYTES:
+        if not self._is_in_head:
+            return
+        self._head_bytes += len(data)
+        if self._head_bytes > MAX_HEAD_BYTES:
             self.send_400_response(f"the head of the request is larger than {MAX_HEAD_BYTES:,} bytes")
 
     def eof_received(self) -> None:

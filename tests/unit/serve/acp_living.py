@@ -12,6 +12,7 @@ from stretto.acp.server.tokens import Tokens
 from stretto.components.python import component_of
 from stretto.serve.acp_metrics import AcpMetrics
 from stretto.serve.acp_serving import HttpDoor
+from stretto.serve.acp_tls import Tls
 from stretto.serve.listening import listen
 from stretto.types.protocols import Component
 
@@ -35,12 +36,15 @@ def envelope(**fields: Any) -> dict[str, Any]:
 
 @asynccontextmanager
 async def served(
-    components: Iterable[Component], limits: Limits | None = None, tokens: Tokens | None = None
+    components: Iterable[Component],
+    limits: Limits | None = None,
+    tokens: Tokens | None = None,
+    tls: Tls | None = None,
 ) -> AsyncIterator[tuple[Desk, str]]:
     """A desk behind HTTP, and its address."""
     desk = Desk(components, limits)
     with listen("127.0.0.1", 0) as listening:
-        door = HttpDoor(desk, listening, tokens=tokens, metrics=AcpMetrics(desk), tls=None)
+        door = HttpDoor(desk, listening, tokens=tokens, metrics=AcpMetrics(desk), tls=tls)
         await desk.open()
         await door.open()
         try:
