@@ -117,6 +117,30 @@ async def test_a_read_decides_and_a_write_follows(server: StandIn, start: Start,
     assert b"t0ken-of-the-run" not in everything_in(tmp_path)
 
 
+async def test_an_action_is_a_component_of_its_own(server: StandIn, start: Start) -> None:
+    server.answer = of_orders(lambda _: reply({"id": "R1"}))
+    steps = shop(idempotent=True)
+    for action in ("get", "refund"):
+        steps = steps.replace(f"{{ action: {{ value: {action} }}, ", "{ ")
+    steps = steps.replace("- name: look\n    component: shop", "- name: look\n    component: shop/get")
+    steps = steps.replace("- name: refund\n    component: shop", "- name: refund\n    component: shop/refund")
+    run = await ran(start(steps), id="A1")
+    assert output(run) == {"refund": "R1"}
+    assert [(step.component, step.effect.value) for step in run.steps] == [
+        ("shop/get", "read"),
+        ("shop/refund", "write"),
+    ]
+    assert len({asked.peer for asked in server.asked}) == 1
+    assert decoded(run.steps[0].input) == {"id": "A1"}
+    assert server.asked[1].headers["Idempotency-Key"] == f"{run.id}/refund"
+
+
+async def test_an_action_that_is_not_there_is_no_component(start: Start) -> None:
+    with pytest.raises(SpecError) as caught:
+        start(shop().replace("- name: look\n    component: shop", "- name: look\n    component: shop/gett"))
+    assert "shop/gett" in str(caught.value)
+
+
 async def test_a_read_is_tried_again(server: StandIn, start: Start) -> None:
     server.reply(status=503, headers={"Retry-After": "0"})
     server.reply({"state": "new", "total": 1})

@@ -3,20 +3,14 @@
 from typing import TYPE_CHECKING
 
 from stretto.components.http.action import Action
-from stretto.components.http.answering import Asking, checked, response_of
-from stretto.components.http.asker import Asker
-from stretto.components.http.gathering import gathered
-from stretto.components.http.requests import request_of
+from stretto.components.http.desk import Desk
+from stretto.components.http.one_action import HttpAction
 from stretto.components.http.schemas import input_schema, output_schema
-from stretto.components.http.scope import answered, frame_of
-from stretto.components.http.secrets import Secrets
 from stretto.components.http.settings import ONLY, HttpSettings
-from stretto.components.waiting import Wait
-from stretto.components.web.connections import Connections
 from stretto.types.card import ANY_ACTION, Card
-from stretto.types.errors import Code, ComponentError, ExpressionError, InDoubtError
+from stretto.types.errors import Code, ComponentError
 from stretto.types.json import JsonObject
-from stretto.types.messages import Call, Request, Response
+from stretto.types.messages import Request, Response
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -30,84 +24,59 @@ class HttpService:
     """
 
     def __init__(self, name: str, settings: HttpSettings, *, ssl: "SSLContext | None" = None) -> None:
-        self._name = name
-        self._settings = settings
+        self._desk = Desk(name, settings, ssl)
+        self._actions = settings.compiled
+        self._tools = {
+            action: HttpAction(self._desk, action, compiled)
+            for action, compiled in settings.compiled.items()
+            if action != ONLY
+        }
         self._card = _card(name, settings)
-        self._connections = Connections(
-            f"component '{name}'",
-            max_connections=settings.max_connections,
-            max_response_bytes=settings.max_response_bytes,
-            ssl=ssl,
-            proxy=settings.proxy,
-        )
-        self._asker = Asker(name, self._connections, settings.auth)
 
     @property
     def card(self) -> Card:
         """Its digest covers the declaration; not secrets and limits."""
         return self._card
 
-    async def open(self) -> None:
-        """Make ready to connect; nothing is sent. Every `open` needs its `close`.
+    def tool(self, name: str) -> HttpAction:
+        """One action as a component of its own. Raises ComponentError when there is none of that name."""
+        found = self._tools.get(name)
+        if found is None:
+            raise self._no_action(name)
+        return found
 
-        Raises UsageError while another event loop that has not ended has it open.
-        """
-        self._connections.open()
+    async def open(self) -> None:
+        """As `Desk.open`."""
+        self._desk.open()
 
     async def close(self) -> None:
-        """Drop the connections with the last user; the next call connects again. Raises UsageError as `open` does."""
-        await self._connections.close()
+        """As `Desk.close`."""
+        await self._desk.close()
 
     async def __call__(self, request: Request) -> Response:
-        """Ask once, or page by page."""
+        """As `Desk.ask`."""
         action, data = self._named(request.input)
-        settings = self._settings
-        key_header = settings.idempotency_header if settings.idempotent else ""
-        with Wait() as waited:
-            asking = self._asking(action, data, request.call, waited)
-            outgoing = request_of(self._name, action, key_header, request.call, asking.frame, asking.secrets)
-            if action.paging is not None:
-                return await gathered(self._asker, asking, action.paging, outgoing, settings.max_response_bytes)
-            asked = await self._asker.ask(asking, outgoing)
-            return response_of(asked, answered(asking.frame, checked(asked).value))
+        return await self._desk.ask(action, data, request.call)
 
     async def confirm(self, request: Request) -> Response | None:
-        """Ask as `confirm` declares: the write's response if it happened, None if it surely did not.
-
-        Raises InDoubtError when the answer does not tell, ComponentError when there is none.
-        """
+        """As `Desk.confirm`."""
         action, data = self._named(request.input)
-        confirm = action.confirm
-        if confirm is None:
-            raise InDoubtError(f"component '{self._name}' declares no `confirm` for this, so it cannot tell")
-        with Wait() as waited:
-            asking = self._asking(confirm.action, data, request.call, waited)
-            outgoing = request_of(self._name, confirm.action, "", request.call, asking.frame, asking.secrets)
-            asked = await self._asker.ask(asking, outgoing)
-            frame = answered(asking.frame, checked(asked).value)
-            try:
-                happened = confirm.happened.evaluate(frame)
-            except ExpressionError as error:
-                raise InDoubtError(asking.secrets.out_of(str(error))) from error
-            if happened is None:
-                raise InDoubtError(f"{asked.peer.who} gave an answer in which `{confirm.happened.source}` is null")
-            return response_of(asked, frame) if happened else None
-
-    def _asking(self, action: Action, data: JsonObject, call: Call, waited: Wait) -> Asking:
-        frame = frame_of(data, call.effect_key)
-        return Asking(action=action, frame=frame, secrets=Secrets(self._name), waited=waited)
+        return await self._desk.confirm(action, data, request.call)
 
     def _named(self, data: JsonObject) -> tuple[Action, JsonObject]:
         """Which action is asked for, and its own input."""
-        settings = self._settings
-        if ONLY in settings.compiled:
-            return settings.compiled[ONLY], data
-        named = data.get(settings.action_field)
-        if not isinstance(named, str) or named not in settings.compiled:
-            text = f"component '{self._name}' has no action {named!r}; expected one of {', '.join(settings.compiled)}"
-            raise ComponentError(text, Code.INVALID_ARGUMENT, sent=False)
-        own = {field: value for field, value in data.items() if field != settings.action_field}
-        return settings.compiled[named], own
+        if ONLY in self._actions:
+            return self._actions[ONLY], data
+        field = self._card.action_field
+        named = data.get(field)
+        if not isinstance(named, str) or named not in self._actions:
+            raise self._no_action(named)
+        return self._actions[named], {name: value for name, value in data.items() if name != field}
+
+    def _no_action(self, named: object) -> ComponentError:
+        known = ", ".join(self._tools) or "none"
+        text = f"component '{self._card.name}' has no action {named!r}; expected one of {known}"
+        return ComponentError(text, Code.INVALID_ARGUMENT, sent=False)
 
 
 def _card(name: str, settings: HttpSettings) -> Card:

@@ -104,7 +104,7 @@ def test_an_answer_makes_an_output_or_an_error(
 
 def made(asking: HttpService, data: dict[str, Any]) -> Outgoing | ComponentError:
     """The request of an input, or why there is none."""
-    action, call = asking._settings.compiled[""], request_for(**data).call
+    action, call = asking._actions[""], request_for(**data).call
     try:
         return request_of("it", action, "Key", call, frame_of(data, "run/step"), Secrets("it"))
     except ComponentError as error:
@@ -116,7 +116,7 @@ def made_of(asking: HttpService, reply: Reply) -> object:
 
     async def answering() -> object:
         frame = frame_of({"a": "x"}, "run/step")
-        asked = Asking(action=asking._settings.compiled[""], frame=frame, secrets=Secrets("it"), waited=Wait())
+        asked = Asking(action=asking._actions[""], frame=frame, secrets=Secrets("it"), waited=Wait())
         exchange = Exchange(asking=asked, peer=peer_of("it", "http://h/x"), reply=reply)
         return response_of(exchange, answered(frame, checked(exchange).value)).output
 
