@@ -118,7 +118,7 @@ async def test_a_failure_that_trailers_cannot_carry_is_cut() -> None:
     exec(f"@stretto.component\nasync def many({fields}) -> dict[str, int]:\n    return {{}}", space)
     async with served(space["many"]) as (door, _), channel_to(door) as channel:
         odd = ", ".join(f'"field_{number}": "{"x" * 200}"' for number in range(60))
-        failure = await failure_of(channel, request("{%s}" % odd))
+        failure = await failure_of(channel, request("{" + odd + "}"))
         assert len(failure.message) == 1000
         assert failure.violations
 
@@ -182,8 +182,8 @@ async def test_only_who_has_a_token_may_ask_but_for_health() -> None:
         assert (await execute(channel, request(), token=TOKEN)).output_json == '{"sum":3}'
         health: Any = health_pb2_grpc.HealthStub(channel)
         assert (await health.Check(health_pb2.HealthCheckRequest())).status == health_pb2.HealthCheckResponse.SERVING
+        asked = [reflection_pb2.ServerReflectionRequest(list_services="")]
         with pytest.raises(grpc.aio.AioRpcError):
-            asked = [reflection_pb2.ServerReflectionRequest(list_services="")]
             [each async for each in reflection_of(channel).ServerReflectionInfo(iter(asked))]
 
 
