@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: install demo test lint types layers unit explore living proto bench-engine bench-resilience bench-acp clean
+.PHONY: install demo test lint types layers unit explore living proto bench-engine bench-resilience bench-acp bench-gateway clean
 
 install: $(VENV)/.installed
 
@@ -57,6 +57,9 @@ bench-resilience: install
 
 bench-acp: install
 	$(BIN)/python -m benchmarks.acp
+
+bench-gateway: install
+	$(BIN)/python -m benchmarks.gateway
 
 clean:
 	rm -rf $(VENV) .venv-peers .mypy_cache .pytest_cache .ruff_cache

@@ -173,15 +173,6 @@ def _made(desk: Desk, doors: Doors, sockets: ExitStack) -> dict[str, Door]:
     return made
 
 
-def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Makes the event loop of uvloop, where it is installed."""
-    try:
-        import uvloop
-    except ImportError:  # not on Windows
-        return None
-    return uvloop.new_event_loop
-
-
 class _Stop:
     """How often it was told to stop."""
 

@@ -54,12 +54,22 @@ def serve(
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=grace_s, server_header=False
     )
-    asyncio.run(_serve(_Server(config, when_ready), listening, around or nullcontext()))
+    with asyncio.Runner(loop_factory=fast_loop()) as runner:
+        runner.run(_serve(_Server(config, when_ready), listening, around or nullcontext()))
 
 
 async def _serve(server: "_Server", listening: socket.socket, around: AbstractAsyncContextManager[None]) -> None:
     async with around:
         await server.serve(sockets=[listening])
+
+
+def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Makes the event loop of uvloop, where it is installed."""
+    try:
+        import uvloop
+    except ImportError:  # not on Windows
+        return None
+    return uvloop.new_event_loop
 
 
 class _Server(uvicorn.Server):

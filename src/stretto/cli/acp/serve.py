@@ -95,7 +95,8 @@ def serve(
     _need_extras(with_grpc=grpc is not None)
     from stretto.acp.server import Desk, Limits
     from stretto.acp.server.tokens import read_tokens
-    from stretto.serve.acp_serving import Doors, fast_loop, serve_desk
+    from stretto.serve.acp_serving import Doors, serve_desk
+    from stretto.serve.listening import fast_loop
 
     doors = Doors(
         http=read_place("--http", http or DEFAULT_HTTP) if http or not grpc else None,

@@ -41,7 +41,7 @@ class OpenRun:
         """When its last call ended, in event-loop time."""
         self.ending = False
         """Nothing more is taken."""
-        self._began = _now() - (time.time_ns() - run.started_at_ns) / 1e9
+        self._began_s = time.perf_counter() - (time.time_ns() - run.started_at_ns) / 1e9
         self._journal: RunJournal | None = None
         self._has_failed = False
         """It could not be opened."""
@@ -61,7 +61,7 @@ class OpenRun:
 
     def ms(self) -> float:
         """Milliseconds since it began."""
-        return (_now() - self._began) * 1000.0
+        return (time.perf_counter() - self._began_s) * 1000.0
 
     async def opened(self) -> None:
         """Return when its acceptance is committed. Raises StoreError when that failed."""
