@@ -65,6 +65,11 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     confirm: "Confirm | None" = None
     """How to find out whether it happened; None where nobody can tell."""
 
+    @property
+    def follows(self) -> bool:
+        """Whether redirections are followed: of what only reads, and has no use for the redirection itself."""
+        return self.method in READING and not any(300 <= status < 400 for status in self.answers)
+
     def is_answer(self, status: int) -> bool:
         """Whether a status is no failure."""
         return status in self.answers if self.answers else 200 <= status < 300

@@ -67,7 +67,7 @@ def compile_action(
         headers={**shared, **own},
         body=body,
         effect=effect,
-        input=spec.input or implied_input(mark.root for mark in address.placeholders if mark.type is not None),
+        input=spec.input or implied_input(mark.field for mark in address.placeholders if mark.field),
         output=_output(spec, fields, made),
         form=form,
         fields=fields,

@@ -33,11 +33,8 @@ class Placeholder(msgspec.Struct, frozen=True, kw_only=True):
     value: Value
     type: ValueType | None
     """None for an environment variable."""
-
-    @property
-    def root(self) -> str:
-        """The field of the input that it is in."""
-        return head_of(self.text)
+    field: str = ""
+    """The field of the input that it is in; empty when it is in none."""
 
     def fill(self, frame: Frame, secrets: Secrets) -> str:
         """Its value as text. Raises UnfitError where that is none."""
@@ -89,7 +86,8 @@ def _path(text: Located[str], inner: str, offset: int, scope: Scope, report: Rep
         )
         return None
     read = compiled.evaluate
-    return Placeholder(text=inner, value=lambda frame, _: read(frame), type=compiled.type)
+    field = "" if is_root else head
+    return Placeholder(text=inner, value=lambda frame, _: read(frame), type=compiled.type, field=field)
 
 
 def head_of(path: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
 
-from stretto.components.http.action import ACCEPTED, READING, Action
+from stretto.components.http.action import ACCEPTED, Action
 from stretto.components.http.exchange import Outgoing
 from stretto.components.http.pairs import as_headers, as_query, fill_pairs
 from stretto.components.http.scope import Frame
@@ -43,7 +43,7 @@ def request_of(
         url=with_query(url, query),
         headers=_over(implied, own),
         body=body,
-        follows=action.method in READING,
+        follows=action.follows,
     )
 
 
