@@ -1,6 +1,7 @@
 """What stands in the environment and in no file: read at each call, and blotted out of whatever is told."""
 
 import os
+from html import escape
 from typing import Final
 
 import orjson
@@ -62,9 +63,9 @@ class Secrets:
         )
 
     def out_of_answer(self, content: bytes) -> bytes:
-        """A body with every secret blotted out, as it stands and as JSON writes it: outputs are recorded."""
+        """A body with every secret blotted out, as it stands and as JSON and XML write it: outputs are recorded."""
         for value in self._longest_first():
-            for written in {value.encode(), orjson.dumps(value)[1:-1]}:
+            for written in {value.encode(), orjson.dumps(value)[1:-1], escape(value).encode()}:
                 if len(written) >= LEAST_ECHO_BYTES and written in content:
                     content = content.replace(written, BLOT)
         return content

@@ -57,7 +57,7 @@ class XmlField(msgspec.Struct, frozen=True, kw_only=True):
 
     def _one(self, node: Any) -> Json:
         if self.fields is not None:
-            if isinstance(node, str | float | bool):
+            if isinstance(node, str | float | bool | tuple):
                 raise FieldError(f"`{self.path}` found no element, and its fields are looked for inside one")
             return read_fields(self.fields, node)
         text = text_of(node)
@@ -112,6 +112,8 @@ def text_of(node: Any) -> str | None:
         if math.isnan(node):
             return None
         return str(int(node)) if node.is_integer() else repr(node)
+    if isinstance(node, tuple):
+        raise FieldError(f"a namespace was found, {node}, which is no element, attribute or text")
     if node.get(NIL) in ("true", "1"):
         return None
     return "".join(node.itertext())
