@@ -4,6 +4,7 @@ import ssl
 from typing import Final
 
 import msgspec
+from yarl import URL
 
 from stretto.acp import json_form, messages as m
 from stretto.acp.failure import AcpError
@@ -36,7 +37,7 @@ class HttpLink:
         self._settings = settings
         self._target = target
         self._peer = peer_of(settings, target)
-        self._urls = {verb: target.base + verb.path for verb in Verb}
+        self._urls = {verb: URL(target.base + verb.path) for verb in Verb}  # read once: 10 µs a call
         self._connections = Connections(
             f"component '{settings.name}'",
             max_connections=settings.max_connections,
@@ -75,11 +76,15 @@ class HttpLink:
 
     def _headers(self, envelope: m.Envelope) -> dict[str, str]:
         """What stands in the envelope too, for whatever is between here and there."""
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        headers = dict(_JSON)
         if token := token_of(self._settings):
             headers["Authorization"] = f"Bearer {token}"
-        told = {"traceparent": envelope.traceparent, "Idempotency-Key": envelope.effect_key}
-        return headers | {name: text for name, text in told.items() if text and text.isascii() and text.isprintable()}
+        for name, text in (("traceparent", envelope.traceparent), ("Idempotency-Key", envelope.effect_key)):
+            if text and text.isascii() and text.isprintable():
+                headers[name] = text
+        return headers
 
 
 _NONE: Final = m.Envelope()
+
+_JSON: Final = {"Content-Type": "application/json", "Accept": "application/json"}

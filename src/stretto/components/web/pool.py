@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from ssl import SSLContext
 from typing import Final
 
@@ -13,6 +13,7 @@ from stretto.components.waiting import Wait
 from stretto.components.web.failures import Peer, lost, no_http, too_large, unreachable
 from stretto.components.web.reply import Reply
 from stretto.components.web.waiting import connections, telling_waits
+from stretto.types.errors import ComponentError
 
 CONNECT_TIMEOUT_S: Final = 30.0
 """For a connection. Answers have no time-out of their own: the deadline of the step bounds them."""
@@ -47,8 +48,13 @@ class Pool:
 
         Raises ComponentError, with `sent` false when the request surely never left.
         """
-        async with self.exchange(peer, method, url, headers, body) as sent:
-            return await sent.whole()
+        with Wait() as waiting:  # as `exchange`, without what its context managers cost
+            began = self.loop.time()
+            try:
+                async with self._request(method, url, headers, body, waiting) as response:
+                    return await Exchange(peer, response, waiting, began, self._max_response_bytes).whole()
+            except (aiohttp.ClientError, UnicodeError) as error:
+                raise _failed(peer, error) from error
 
     @asynccontextmanager
     async def exchange(
@@ -69,35 +75,46 @@ class Pool:
     ) -> AsyncIterator["Exchange"]:
         began = self.loop.time()
         try:
-            async with self._session.request(
-                method,
-                url,
-                data=body,
-                headers=headers,
-                allow_redirects=False,  # a redirected POST may become a GET, and takes its headers along
-                trace_request_ctx=waiting,
-            ) as response:
+            async with self._request(method, url, headers, body, waiting) as response:
                 yield Exchange(peer, response, waiting, began, self._max_response_bytes)
-        except (aiohttp.ClientSSLError, aiohttp.ClientConnectorCertificateError) as error:
-            raise unreachable(peer, str(error), retryable=False) from error
-        except (aiohttp.InvalidURL, UnicodeError) as error:  # a host that no name server could know
-            raise unreachable(peer, str(error), retryable=False) from error
-        except aiohttp.ClientProxyConnectionError as error:
-            raise unreachable(peer, f"its proxy at {error.host}:{error.port}: {error.os_error}") from error
-        except aiohttp.ClientHttpProxyError as error:
-            raise unreachable(peer, f"its proxy answered {error.status} {error.message}") from error
-        except aiohttp.ClientConnectorError as error:
-            raise unreachable(peer, str(error.os_error)) from error
-        except aiohttp.ConnectionTimeoutError as error:
-            raise unreachable(peer, str(error)) from error
-        except aiohttp.ClientResponseError as error:
-            raise no_http(peer, error.message) from error
-        except aiohttp.ClientError as error:
-            raise lost(peer, str(error)) from error
+        except (aiohttp.ClientError, UnicodeError) as error:
+            raise _failed(peer, error) from error
+
+    def _request(
+        self, method: str, url: str | URL, headers: Mapping[str, str], body: bytes | None, waiting: Wait
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        return self._session.request(
+            method,
+            url,
+            data=body,
+            headers=headers,
+            allow_redirects=False,  # a redirected POST may become a GET, and takes its headers along
+            trace_request_ctx=waiting,
+        )
 
     async def close(self) -> None:
         """Drop every connection."""
         await self._session.close()
+
+
+def _failed(peer: Peer, error: aiohttp.ClientError | UnicodeError) -> ComponentError:
+    """The error of a request that brought no reply, or not the whole of it."""
+    match error:
+        case aiohttp.ClientSSLError() | aiohttp.ClientConnectorCertificateError():
+            return unreachable(peer, str(error), retryable=False)
+        case aiohttp.InvalidURL() | UnicodeError():  # a host that no name server could know
+            return unreachable(peer, str(error), retryable=False)
+        case aiohttp.ClientProxyConnectionError():
+            return unreachable(peer, f"its proxy at {error.host}:{error.port}: {error.os_error}")
+        case aiohttp.ClientHttpProxyError():
+            return unreachable(peer, f"its proxy answered {error.status} {error.message}")
+        case aiohttp.ClientConnectorError():
+            return unreachable(peer, str(error.os_error))
+        case aiohttp.ConnectionTimeoutError():
+            return unreachable(peer, str(error))
+        case aiohttp.ClientResponseError():
+            return no_http(peer, error.message)
+    return lost(peer, str(error))
 
 
 class Exchange:
@@ -130,9 +147,11 @@ class Exchange:
 
     async def whole(self) -> Reply:
         """The reply with its whole body."""
-        content = bytearray()
-        async for chunk in self.chunks():
+        stream, content = self.response.content, bytearray()
+        while chunk := await stream.readany():
             content += chunk
+            if len(content) > self._limit_bytes:
+                raise too_large(self._peer, self._limit_bytes)
         return self.reply(bytes(content))
 
     def reply(self, body: bytes) -> Reply:
