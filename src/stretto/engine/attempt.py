@@ -22,10 +22,12 @@ from stretto.types.messages import Call, Request, Response, Usage
 ASKING_S: Final = 1e-4
 """What it takes to ask for a component's leave, at most: only what is longer was waiting."""
 
+_WRITE: Final = Effect.WRITE  # quicker, on each call
+
 
 async def protected(called: Called, protection: Protection, request: Request) -> tuple[bytes, JsonObject]:
     """An attempt that waits until its component may be asked, and tells how it ended."""
-    now, is_write = called.state.now, called.effect is Effect.WRITE
+    now, is_write = called.state.now, called.effect is _WRITE
     if is_write:  # what is in doubt is settled before anything else
         settled = await _settled(called, request)
         if settled is not None:
@@ -54,7 +56,7 @@ async def attempt(called: Called, request: Request) -> tuple[bytes, JsonObject]:
     """One attempt: the encoded and decoded output that its response stands for."""
     if called.lane.budget.limited:
         return await _attempt_on_lease(called, request)
-    if called.effect is Effect.WRITE:
+    if called.effect is _WRITE:
         return await _write(called, request)
     return taken(called, await _ask(called, request))
 
@@ -116,7 +118,7 @@ async def _attempt_on_lease(called: Called, request: Request) -> tuple[bytes, Js
     lease = called.lane.budget.lease(op.estimate_tokens, op.estimate_cost)
     called.response = None
     try:
-        if called.effect is Effect.WRITE:
+        if called.effect is _WRITE:
             return await _write(called, request)
         return taken(called, await _ask(called, request))
     finally:

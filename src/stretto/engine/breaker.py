@@ -55,14 +55,11 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
         return self.slow / self.calls if self.calls else 0.0
 
 
-class Permit:
+class Permit(msgspec.Struct, eq=False):
     """Leave to make one call. Only the first `done` or `drop` counts, and only in the state that gave the permit."""
 
-    __slots__ = ("_breaker", "generation")
-
-    def __init__(self, breaker: "Breaker", generation: int) -> None:
-        self._breaker: Breaker | None = breaker
-        self.generation = generation
+    _breaker: "Breaker | None"
+    generation: int
 
     def done(self, now: float, failed: bool, took_s: float) -> None:
         """Tell how the call went and how many seconds it took. Of a probe whose lease expired, nothing counts."""

@@ -10,6 +10,8 @@ from bisect import bisect_left, insort
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+import msgspec
+
 from stretto.engine.latency import Latency
 from stretto.engine.limit import Limit
 from stretto.types.errors import ShedError
@@ -20,13 +22,10 @@ that have just that left, and the work for half of them is thrown away: 79 % of 
 capacity, where this has all of it (`tests/unit/engine/test_bulkhead.py`)."""
 
 
-class Slot:
+class Slot(msgspec.Struct, eq=False):
     """One place in flight. Whoever holds it must leave it, however the call ends."""
 
-    __slots__ = ("_bulkhead",)
-
-    def __init__(self, bulkhead: "Bulkhead") -> None:
-        self._bulkhead: Bulkhead | None = bulkhead
+    _bulkhead: "Bulkhead | None"
 
     def leave(self, now: float, took_s: float, *, failed: bool, tokens: int = 0) -> None:
         """Hand the place to the next that waits, at event-loop time `now`. Only the first call counts.

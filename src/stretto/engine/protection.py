@@ -16,6 +16,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+import msgspec
+
 from stretto.engine.blame import is_components_fault, is_late, says_something
 from stretto.engine.breaker import Breaker, BreakerState, Permit
 from stretto.engine.bulkhead import Bulkhead, Slot
@@ -28,6 +30,8 @@ from stretto.engine.streak import Streak, StreakState
 from stretto.plan.model import CallOp, ProtectionRules
 from stretto.types.errors import BreakerOpenError, ContractError, ShedError
 from stretto.types.protection import BulkheadRule, QuotaRule, StreakRule
+
+_CLOSED, _TRYING = BreakerState.CLOSED, StreakState.TRYING  # quicker, on each call
 
 _log: Final = logging.getLogger(__name__)
 
@@ -118,9 +122,9 @@ class Protection:
     def enter_now(self, now: float, op: CallOp) -> "Entry | None":
         """Leave to ask at once, as most have; None where it is to be waited for or refused: `enter` does that."""
         breaker, streak, slot = self.breaker, self.streak, None
-        if breaker is not None and breaker.state is not BreakerState.CLOSED:
+        if breaker is not None and breaker.state is not _CLOSED:
             return None
-        if streak is not None and streak.state is not StreakState.TRYING and op.fallback is not None:
+        if streak is not None and streak.state is not _TRYING and op.fallback is not None:
             return None
         if self.bulkhead is not None:
             slot = self.bulkhead.enter_now()
@@ -246,24 +250,21 @@ class Protection:
         )
 
 
-class Entry:
+class Entry(msgspec.Struct, eq=False):
     """Leave for one attempt. What the component itself did is told by `begin` and `end`, around the asking alone: what
     comes of its answer afterwards, as when a write in doubt is settled, says nothing of it."""
 
-    __slots__ = ("_ended", "_error", "_permit", "_protection", "_slot", "_tokens", "_trial", "began", "is_overtaken")
-
-    def __init__(self, protection: Protection, slot: Slot | None, permit: Permit | None, trial: int = 0) -> None:
-        self._trial = trial
-        self._protection: Protection | None = protection
-        self._slot = slot
-        self._permit = permit
-        self.began: float | None = None
-        """When the component was asked; None until then."""
-        self.is_overtaken = False
-        """Whether another call of the same answered first, and this one was stopped for it."""
-        self._ended: float | None = None
-        self._error: BaseException | None = None
-        self._tokens = 0
+    _protection: Protection | None
+    _slot: Slot | None
+    _permit: Permit | None
+    _trial: int = 0
+    began: float | None = None
+    """When the component was asked; None until then."""
+    is_overtaken: bool = False
+    """Whether another call of the same answered first, and this one was stopped for it."""
+    _ended: float | None = None
+    _error: BaseException | None = None
+    _tokens: int = 0
 
     @property
     def holds_place(self) -> bool:
