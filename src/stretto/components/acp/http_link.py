@@ -79,9 +79,8 @@ class HttpLink:
         headers = dict(_JSON)
         if token := token_of(self._settings):
             headers["Authorization"] = f"Bearer {token}"
-        for name, text in (("traceparent", envelope.traceparent), ("Idempotency-Key", envelope.effect_key)):
-            if text and text.isascii() and text.isprintable():
-                headers[name] = text
+        told = (("traceparent", envelope.traceparent), ("Idempotency-Key", envelope.effect_key))
+        headers |= {name: text for name, text in told if text and text.isascii() and text.isprintable()}
         return headers
 
 
