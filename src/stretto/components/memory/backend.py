@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -94,6 +94,19 @@ class MemoryBackend(Protocol):
 
     async def forget(self, shelf: Shelf, effect_key: str) -> None:
         """Forget all that was told before; a second time with the same effect key nothing that was told since."""
+        ...
+
+
+@runtime_checkable
+class KeptUnsearched(Protocol):
+    """A backend that may hold what was told before the memory was searched."""
+
+    async def without_vectors(self, shelf: Shelf, most: int) -> Sequence[tuple[int, Json]]:
+        """The oldest of the values whose text was not yet turned into a vector, each with its number."""
+        ...
+
+    async def add_vectors(self, vectors: "Sequence[tuple[int, Vector | None]]") -> None:
+        """Keep the vectors of values by number; None is that of a value without text."""
         ...
 
 

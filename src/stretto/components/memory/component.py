@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
-from stretto.components.memory.backend import Asked, Memory, MemoryBackend, Query, Shelf, carry_out, without_waiting
-from stretto.components.memory.embedding import Embedding, embedding_of
+from stretto.components.memory.backend import (
+    Asked,
+    KeptUnsearched,
+    Memory,
+    MemoryBackend,
+    Query,
+    Shelf,
+    carry_out,
+    without_waiting,
+)
+from stretto.components.memory.catching_up import CatchingUp
+from stretto.components.memory.embedding import Embedding, embedded, embedding_of
 from stretto.components.memory.places import backend_of
 from stretto.components.memory.schemas import FORGET, QUERY, REMEMBER, TOP, input_schema, output_schema
 from stretto.components.memory.settings import (
@@ -28,7 +38,6 @@ from stretto.components.threads import THREADS
 from stretto.types.arguments import as_path
 from stretto.types.card import Card
 from stretto.types.enums import Effect, Scope
-from stretto.types.errors import ComponentError, InDoubtError
 from stretto.types.json import Json, JsonObject
 from stretto.types.messages import Call, Request, Response, RunInfo
 
@@ -102,6 +111,9 @@ class RecencyMemory:
         self._search = search
         self._embedding: Embedding | None = None if search is None else embedding_of(settings.name, search)
         self._backend: MemoryBackend = backend_of(settings, "" if self._embedding is None else self._embedding.name)
+        self._catching_up = None
+        if search is not None and self._embedding is not None and isinstance(self._backend, KeptUnsearched):
+            self._catching_up = CatchingUp(settings.name, self._backend, search, self._embedding)
         self.card = _card(settings)
 
     async def open(self) -> None:
@@ -119,6 +131,8 @@ class RecencyMemory:
         run = request.call.run
         shelf = Shelf(run.tenant, run.labels.get(self._settings.by, "") if self._settings.by else "")
         asked = await self._asked(request)
+        if asked.query is not None and self._catching_up is not None:
+            await self._catching_up.on(shelf, request.call)
         if not self._backend.blocks:
             return Response(output=_output(request.input, await carry_out(self._backend, shelf, asked)))
         done = await THREADS.run(self.card.name, lambda: without_waiting(carry_out(self._backend, shelf, asked)))
@@ -140,15 +154,14 @@ class RecencyMemory:
     async def _asked(self, request: Request) -> Asked:
         given = request.input
         value, query = given.get(REMEMBER), given.get(QUERY)
-        texts = {REMEMBER: self._text(value), QUERY: self._query(query)}
-        vectors = await self._vectors({name: text for name, text in texts.items() if text}, request.call)
+        ours, theirs = await self._vectors([self._text(value), self._query(query)], request.call)
         key = request.call.effect_key
         return Asked(
             effect_key=key,
             forget=bool(given.get(FORGET)),
-            memory=None if value is None else Memory(effect_key=key, value=value, vector=vectors.get(REMEMBER)),
+            memory=None if value is None else Memory(effect_key=key, value=value, vector=ours),
             limit=cast("int", given.get("limit", self._settings.limit)),
-            query=self._sought(given, vectors.get(QUERY)),
+            query=self._sought(given, theirs),
         )
 
     def _text(self, value: Json) -> str:
@@ -163,15 +176,8 @@ class RecencyMemory:
             return ""
         return held_to_length(self._settings.name, "the query", query.strip(), self._search.max_chars)
 
-    async def _vectors(self, texts: dict[str, str], call: Call) -> "dict[str, Vector | None]":
-        if self._embedding is None or not texts:
-            return {}
-        try:
-            vectors = await self._embedding.vectors([*texts.values()], call)
-        except ComponentError as error:
-            error.sent = isinstance(error, InDoubtError)  # of the memory itself nothing has begun
-            raise
-        return dict(zip(texts, vectors, strict=True))
+    async def _vectors(self, texts: list[str], call: Call) -> "list[Vector | None]":
+        return [None] * len(texts) if self._embedding is None else await embedded(self._embedding, texts, call)
 
     def _sought(self, given: JsonObject, vector: "Vector | None") -> Query | None:
         if self._search is None or vector is None:

@@ -32,7 +32,13 @@ TEXT: Final = Key(
     example="text: [question, answer]",
     also=("fields",),
 )
-TOP: Final = Key("limit", Whole(minimum=1), means="values found when a request does not say", example="limit: 5")
+TOP: Final = Key(
+    "limit",
+    Whole(minimum=1),
+    means="values found when a request does not say",
+    example="limit: 5",
+    also=("top", "top_k", "k", "n"),
+)
 MIN_SCORE: Final = Key(
     "min_score",
     Number(minimum=-1, maximum=1),

@@ -8,7 +8,7 @@ import orjson
 from stretto.components.memory.minilm_package import hold_to_packages
 from stretto.components.memory.settings import HASHED, MINILM, MINILM_DIMENSIONS, MemorySearch
 from stretto.components.threads import THREADS
-from stretto.types.errors import Code, ComponentError
+from stretto.types.errors import Code, ComponentError, InDoubtError
 from stretto.types.messages import Call
 
 if TYPE_CHECKING:
@@ -140,6 +140,20 @@ class ComponentEmbedding:
     def _wrong(self, what: str) -> ComponentError:
         text = f"memory '{self._memory}': its embedding '{self._component}' {what}"
         return ComponentError(text, Code.FAILED_PRECONDITION, sent=False)
+
+
+async def embedded(embedding: Embedding, texts: Sequence[str], call: Call) -> "list[Vector | None]":
+    """The vectors of some texts; None for an empty one, which nobody is asked for.
+
+    An error says that nothing was sent, since of the memory itself nothing has begun; not what is itself in doubt.
+    """
+    told = [text for text in texts if text]
+    try:
+        vectors = iter(await embedding.vectors(told, call) if told else ())
+    except ComponentError as error:
+        error.sent = isinstance(error, InDoubtError)
+        raise
+    return [next(vectors) if text else None for text in texts]
 
 
 def embedding_of(memory: str, search: MemorySearch) -> Embedding:

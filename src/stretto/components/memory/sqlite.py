@@ -3,7 +3,6 @@
 import sqlite3
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -12,12 +11,12 @@ import orjson
 
 from stretto.components.memory.backend import Found, Memory, Query, Shelf
 from stretto.components.memory.embedding import made_with_another
+from stretto.components.memory.sqlite_index import SEARCH_SCHEMA, WITHOUT_VECTORS, ShelfIndexes, add_vector
 from stretto.types.errors import Code, ComponentError
 from stretto.types.json import Json
 
 if TYPE_CHECKING:
     from stretto.components.memory.backend import Vector
-    from stretto.components.memory.vectors import VectorIndex
 
 T = TypeVar("T")
 
@@ -25,9 +24,6 @@ SCHEMA_VERSION: Final = 1
 
 BUSY_TIMEOUT_S: Final = 5.0
 """How long a write waits for another process's; SQLite's own default fails at once."""
-
-MAX_INDEX_BYTES: Final = 64 << 20
-"""Vectors held for searches, of the shelves searched last: 30,000 of 512 dimensions."""
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS memory (
@@ -42,14 +38,6 @@ CREATE TABLE IF NOT EXISTS memory (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS memory_recent ON memory (memory, tenant, scope, id);
 """
-
-_SEARCH_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS memory_vector (id INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS memory_search (memory TEXT PRIMARY KEY, embedding TEXT NOT NULL) STRICT;
-CREATE TRIGGER IF NOT EXISTS memory_vector_gone AFTER DELETE ON memory
-    BEGIN DELETE FROM memory_vector WHERE id = old.id; END;
-"""
-"""Beside the first schema, so that files of both are read by both: a memory that is not searched never makes it."""
 
 _RECENT: Final = """
 SELECT value FROM memory WHERE memory = :memory AND tenant = :tenant AND scope = :scope ORDER BY id DESC LIMIT :limit
@@ -70,15 +58,6 @@ _DROP_BEFORE: Final = """
 DELETE FROM memory WHERE memory = :memory AND tenant = :tenant AND scope = :scope AND id < :before
 """
 
-_OLDEST: Final = """
-SELECT id FROM memory WHERE memory = :memory AND tenant = :tenant AND scope = :scope ORDER BY id LIMIT 1
-"""
-
-_NEW_VECTORS: Final = """
-SELECT id, vector FROM memory JOIN memory_vector USING (id)
-WHERE memory = :memory AND tenant = :tenant AND scope = :scope AND id > :last ORDER BY id
-"""
-
 
 class SqliteBackend:
     """Keeps values in a file, which is made with its folder when it is first needed; several processes may share it.
@@ -96,7 +75,7 @@ class SqliteBackend:
         self._embedding = embedding
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._indexes: OrderedDict[Shelf, VectorIndex] = OrderedDict()
+        self._indexes = ShelfIndexes()
 
     async def open(self) -> None:
         """Nothing to do: the file is opened when it is first needed."""
@@ -112,12 +91,11 @@ class SqliteBackend:
     async def remember(self, shelf: Shelf, memory: Memory) -> None:
         """As `MemoryBackend.remember`. Raises ComponentError, and then nothing was kept."""
         row = self._row(shelf) | {"effect_key": memory.effect_key, "value": orjson.dumps(memory.value)}
-        vector = None if memory.vector is None else memory.vector.astype("<f4").tobytes()
 
         def keep(connection: sqlite3.Connection) -> None:
             kept = connection.execute(_KEEP, row)
-            if kept.rowcount and vector is not None:
-                connection.execute("INSERT OR REPLACE INTO memory_vector VALUES (?, ?)", (kept.lastrowid, vector))
+            if kept.rowcount and kept.lastrowid and self._embedding:
+                add_vector(connection, kept.lastrowid, memory.vector)
             connection.execute(_DROP_OLDEST, row)
 
         self._do("written", keep)
@@ -133,12 +111,28 @@ class SqliteBackend:
 
         def nearest(connection: sqlite3.Connection) -> list[Found]:
             connection.execute("BEGIN")  # what is found is still there when it is read
-            ranked = self._index(connection, shelf, len(query.vector)).nearest(query)
+            ranked = self._indexes.of(connection, shelf, self._row(shelf), len(query.vector)).nearest(query)
             one = "SELECT value, effect_key FROM memory WHERE id = ?"
             rows = [(connection.execute(one, (number,)).fetchone(), score) for number, score in ranked]
             return [Found(value=orjson.loads(row[0]), score=score, source=row[1]) for row, score in rows]
 
         return self._do("read", nearest)
+
+    async def without_vectors(self, shelf: Shelf, most: int) -> Sequence[tuple[int, Json]]:
+        """As `KeptUnsearched.without_vectors`."""
+        asked = self._row(shelf) | {"most": most}
+        rows = self._do("read", lambda connection: connection.execute(WITHOUT_VECTORS, asked).fetchall())
+        return [(number, orjson.loads(value)) for number, value in rows]
+
+    async def add_vectors(self, vectors: "Sequence[tuple[int, Vector | None]]") -> None:
+        """As `KeptUnsearched.add_vectors`."""
+
+        def add(connection: sqlite3.Connection) -> None:
+            for number, vector in vectors:
+                add_vector(connection, number, vector)
+            self._indexes.clear()
+
+        self._do("written", add)
 
     async def forget(self, shelf: Shelf, effect_key: str) -> None:
         """As `MemoryBackend.forget`. Raises ComponentError, and then nothing was forgotten.
@@ -174,29 +168,6 @@ class SqliteBackend:
         except (sqlite3.Error, OSError) as error:
             raise self._trouble(done, error) from error
 
-    # vectors
-
-    def _index(self, connection: sqlite3.Connection, shelf: Shelf, dimensions: int) -> "VectorIndex":
-        """The shelf's vectors as they are now. Other processes too add at its end and drop from its front."""
-        from stretto.components.memory.vectors import VectorIndex
-
-        index = self._indexes.pop(shelf, None) or VectorIndex(dimensions)
-        row = self._row(shelf)
-        first = connection.execute(_OLDEST, row).fetchone()
-        index.drop_before(index.last_id + 1 if first is None else first[0])
-        for number, vector in connection.execute(_NEW_VECTORS, row | {"last": index.last_id}):
-            if len(vector) != 4 * dimensions:
-                raise sqlite3.DatabaseError(f"the vector of row {number} has {len(vector)} bytes, not {4 * dimensions}")
-            index.append(number, _read(vector))
-        self._indexes[shelf] = index
-        self._drop_indexes()
-        return index
-
-    def _drop_indexes(self) -> None:
-        """Keep those that were searched last, and always one."""
-        while len(self._indexes) > 1 and sum(index.nbytes for index in self._indexes.values()) > MAX_INDEX_BYTES:
-            self._indexes.popitem(last=False)
-
     # the file
 
     def _open(self) -> sqlite3.Connection:
@@ -227,7 +198,7 @@ class SqliteBackend:
             self._prepare_search(connection)
 
     def _prepare_search(self, connection: sqlite3.Connection) -> None:
-        connection.executescript(_SEARCH_SCHEMA)
+        connection.executescript(SEARCH_SCHEMA)
         with connection:
             connection.execute("INSERT OR IGNORE INTO memory_search VALUES (?, ?)", (self._memory, self._embedding))
         one = "SELECT embedding FROM memory_search WHERE memory = ?"
@@ -247,9 +218,3 @@ class SqliteBackend:
             Code.UNAVAILABLE if busy else Code.FAILED_PRECONDITION,
             sent=False,
         )
-
-
-def _read(vector: bytes) -> "Vector":
-    import numpy as np
-
-    return np.frombuffer(vector, "<f4")
