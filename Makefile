@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: install demo test lint types layers unit explore living proto bench-engine bench-resilience bench-acp bench-gateway clean
+.PHONY: install demo test lint types layers unit explore living proto polyglot hotline bench-engine bench-resilience bench-acp bench-gateway clean
 
 install: $(VENV)/.installed
 
@@ -48,6 +48,14 @@ living: install
 # What is generated from the protocol's schema; a test holds that it is.
 proto: install
 	$(BIN)/python -m grpc_tools.protoc -I src --python_out=src --pyi_out=src src/stretto/acp/v1/acp.proto
+
+# Servers in Go, Node and Java, and a rule engine in COBOL, serve the retail workflow; Ctrl-C stops them.
+polyglot: install
+	$(BIN)/python examples/polyglot/servers.py
+
+# Three calls at the social insurance, whose system of record is in COBOL.
+hotline: install
+	$(BIN)/python examples/hotline/call.py
 
 bench-engine: install
 	$(BIN)/python -m benchmarks.engine

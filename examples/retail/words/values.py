@@ -7,7 +7,7 @@ from typing import Final
 
 from words.lexicon import OPTION_WORDS, YES_NO
 
-_UNITS: Final = {
+UNITS: Final = {
     "inch": "inch(?:es)?",
     "inches": "inch(?:es)?",
     "ft": "(?:ft|foot|feet)",
@@ -65,5 +65,5 @@ def _loose(low: str) -> str:
     if not match:
         return re.escape(low).replace(r"\-", "[- ]?").replace(r"\ ", "[- ]?")
     number, unit = match.groups()
-    units = _UNITS.get(unit, re.escape(unit))
+    units = UNITS.get(unit, re.escape(unit))
     return rf"{re.escape(number)}[- ]?{units}"

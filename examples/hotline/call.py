@@ -1,0 +1,71 @@
+"""Calls the hotline: builds and starts what it needs, asks, and stops it all: ``python examples/hotline/call.py``.
+
+Without words of your own it makes three calls of one person: who does not say their number, who says it, and who is
+known by then.
+"""
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import stretto
+from examples.polyglot.servers import MEMORY, Server, build, missing, started, workflow_at
+
+HERE: Final = Path(__file__).resolve().parent
+
+SERVERS: Final = (
+    Server(
+        name="planner",
+        folder=HERE,
+        tool="node",
+        debian="nodejs",
+        port=8104,
+        start=("node", "planner.mjs", "--port"),
+    ),
+    MEMORY,
+    Server(
+        name="social-insurance",
+        folder=HERE / "social",
+        tool="cobc",
+        debian="gnucobol",
+        build=("cobc", "-x", "-o", "../build/social", "social.cob"),
+    ),
+)
+
+CALLER: Final = "+49 30 555 0101"
+CALLS: Final = (
+    "How much is my sick pay?",
+    "What will my pension be in 2 years? My number is 6512148803.",
+    "And how much is my sick pay?",
+)
+
+
+def calls(words: Sequence[str], folder: Path) -> list[Any]:
+    """What one caller is told, call after call. The servers live for as long; the folder keeps the runs."""
+    build(SERVERS)
+    with started(SERVERS, free=True) as ports:
+        file = folder / "workflow.yaml"
+        file.write_text(workflow_at(HERE / "workflow.yaml", SERVERS, ports), encoding="utf-8")
+        workflow = stretto.load(file, store=folder / "runs.db")
+        try:
+            return [workflow.run_sync({"caller": CALLER, "words": each}) for each in words]
+        finally:
+            workflow.close()
+
+
+def main() -> None:
+    """Call, and print what was said."""
+    if missing(SERVERS):
+        raise SystemExit(f"not installed: {', '.join(missing(SERVERS))}")
+    words = sys.argv[1:] or CALLS
+    with tempfile.TemporaryDirectory() as folder:
+        for asked, run in zip(words, calls(words, Path(folder)), strict=True):
+            print(f"caller   {asked}\nhotline  {run.output_value['say']}")
+
+
+if __name__ == "__main__":
+    main()

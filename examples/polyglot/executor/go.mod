@@ -1,0 +1,3 @@
+module stretto.example/executor
+
+go 1.19

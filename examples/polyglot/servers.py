@@ -1,0 +1,170 @@
+"""Builds the servers of this folder, starts them, and says where they are: ``python examples/polyglot/servers.py``.
+
+Ports are those of workflow.yaml. With ``--free`` any will do, and a copy of the workflow with the ports found is
+written to build/workflow.yaml. Ctrl-C stops the servers.
+"""
+
+import argparse
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).resolve().parent
+
+STOP_S: Final = 5.0
+"""In which a server ends that was asked to."""
+
+_PRINTED: Final = re.compile(r"http://127\.0\.0\.1:(\d+)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Server:
+    """One program, in a folder of its own."""
+
+    name: str
+    folder: Path
+    tool: str
+    """Program that must be there to build or to run it."""
+    debian: str
+    """Debian's package with it."""
+    port: int = 0
+    """In the workflow; 0 for a program that is started for each call."""
+    build: Sequence[str] = ()
+    """In its folder; nothing where it runs as it is."""
+    start: Sequence[str] = ()
+    """In its folder; the port follows, and what else it is told."""
+
+
+MEMORY: Final = Server(
+    name="memory",
+    folder=HERE / "memory",
+    tool="javac",
+    debian="default-jdk-headless",
+    port=8103,
+    build=("javac", "-d", "../build/memory", "Memory.java"),
+    start=("java", "-cp", "../build/memory", "Memory", "--port"),
+)
+
+SERVERS: Final = (
+    Server(
+        name="executor",
+        folder=HERE / "executor",
+        tool="go",
+        debian="golang-go",
+        port=8101,
+        build=("go", "build", "-o", "../build/executor", "."),
+        start=("../build/executor", "--port"),
+    ),
+    Server(
+        name="planner",
+        folder=HERE / "planner",
+        tool="node",
+        debian="nodejs",
+        port=8102,
+        start=("node", "planner.mjs", "--port"),
+    ),
+    MEMORY,
+    Server(
+        name="rules",
+        folder=HERE / "rules",
+        tool="cobc",
+        debian="gnucobol",
+        build=("cobc", "-x", "-o", "../build/standing", "standing.cob"),
+    ),
+)
+
+
+def missing(servers: Sequence[Server]) -> list[str]:
+    """What must be installed first, with the package that has it."""
+    return [f"{each.tool} (Debian: {each.debian})" for each in servers if shutil.which(each.tool) is None]
+
+
+def build(servers: Sequence[Server]) -> None:
+    """Build what must be built. Raises CalledProcessError where a compiler refuses."""
+    for server in servers:
+        if server.build:
+            (server.folder.parent / "build").mkdir(exist_ok=True)
+            subprocess.run(server.build, cwd=server.folder, check=True)
+
+
+@contextmanager
+def started(
+    servers: Sequence[Server], *, free: bool, told: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[dict[str, int]]:
+    """The servers run, and are ended with the block; gives their ports by name. `told` holds more arguments by name."""
+    with ExitStack() as stack:
+        running = {
+            server.name: stack.enter_context(_running(server, free, (told or {}).get(server.name, ())))
+            for server in servers
+            if server.start
+        }
+        yield {name: _port_of(process) for name, process in running.items()}
+
+
+@contextmanager
+def _running(server: Server, free: bool, told: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
+    command = [*server.start, str(0 if free else server.port), *told]
+    with subprocess.Popen(command, cwd=server.folder, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _port_of(process: "subprocess.Popen[str]") -> int:
+    """What a server prints first is its address."""
+    line = process.stdout.readline() if process.stdout else ""
+    found = _PRINTED.search(line)
+    if found is None:
+        raise SystemExit(f"{process.args!r} did not start: {line.strip() or 'it printed nothing'}")
+    return int(found.group(1))
+
+
+def workflow_at(file: Path, servers: Sequence[Server], ports: Mapping[str, int]) -> str:
+    """The text of a workflow with other ports; its paths hold from anywhere."""
+    text = file.read_text(encoding="utf-8")
+    for server in servers:
+        if server.port:
+            text = text.replace(f"127.0.0.1:{server.port}", f"127.0.0.1:{ports[server.name]}")
+    text = re.sub(r"(?<=[ \[])\.{1,2}/[\w./-]+", lambda found: str((file.parent / found.group()).resolve()), text)
+    return re.sub(r"(?<=^contract: )\S+", lambda found: str(file.parent / found.group()), text, flags=re.MULTILINE)
+
+
+def main() -> None:
+    """Build, start, say where, wait."""
+    parser = argparse.ArgumentParser(description="Builds the servers of this folder, starts them, says where they are.")
+    parser.add_argument("--free", action="store_true", help="any free ports; build/workflow.yaml has them")
+    parser.add_argument("--weights", type=Path, help="a checkpoint for the planner, of `stretto demo` or teach.py")
+    parser.add_argument("--likeliest", action="store_true", help="the planner takes the likeliest action, draws none")
+    options = parser.parse_args()
+    if missing(SERVERS):
+        raise SystemExit(f"not installed: {', '.join(missing(SERVERS))}")
+    build(SERVERS)
+    weights = ["--weights", str(options.weights.resolve())] if options.weights else []
+    likeliest = ["--likeliest"] if options.likeliest else []
+    workflow = HERE / "workflow.yaml"
+    with started(SERVERS, free=options.free, told={"planner": [*weights, *likeliest]}) as ports:
+        for name, port in ports.items():
+            print(f"{name:10}http://127.0.0.1:{port}")
+        if options.free:
+            text, workflow = workflow_at(workflow, SERVERS, ports), HERE / "build" / "workflow.yaml"
+            workflow.write_text(text, encoding="utf-8")
+        print(f"workflow  {workflow}", flush=True)
+        try:
+            signal.pause()
+        except KeyboardInterrupt:
+            print("stopped")
+
+
+if __name__ == "__main__":
+    main()

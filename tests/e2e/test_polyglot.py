@@ -1,0 +1,215 @@
+"""Components in Go, Node, Java and COBOL keep to the protocol, and do what the Python ones do, answer by answer."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+import orjson
+import pytest
+
+import stretto
+from examples.hotline import call as hotline
+from examples.polyglot.export_lexicon import LEXICON, lexicon
+from examples.polyglot.servers import SERVERS, build, missing, started, workflow_at
+from examples.polyglot.teach import policy, taught
+from stretto.engine.request import RunRequest
+from stretto.testing.request import request_for
+from tests.e2e.polyglot.walks import Round, answer_of, walks
+
+from scoring import reference_of  # isort: skip  # of the retail example
+from world import Split, tasks_of  # isort: skip
+
+pytestmark = pytest.mark.slow
+
+STRETTO: Final = Path(sys.executable).with_name("stretto")
+POLYGLOT: Final = Path(__file__).parents[2] / "examples" / "polyglot"
+
+TAUGHT_CUSTOMERS: Final = 20
+"""To train on: enough that every kind of choice is learnt, in a second."""
+
+SERVED_CUSTOMERS: Final = 6
+"""Of the test customers, by both workflows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """The servers of examples/polyglot."""
+
+    ports: Mapping[str, int]
+    weights: Path
+
+    def url(self, name: str) -> str:
+        return f"http://127.0.0.1:{self.ports[name]}"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    lacking = missing(SERVERS)
+    if lacking:
+        pytest.skip(f"not installed here: {', '.join(lacking)}")
+    build(SERVERS)
+    weights = taught(TAUGHT_CUSTOMERS).save(tmp_path_factory.mktemp("weights"))
+    with started(SERVERS, free=True, told={"planner": ["--weights", str(weights)]}) as ports:
+        yield Running(ports=ports, weights=weights)
+
+
+@pytest.fixture(scope="module")
+def rounds() -> list[Round]:
+    return list(walks())
+
+
+# ------------------------------------------------------------------------------------------------------- the protocol
+
+
+COMPONENTS: Final = ("executor#executor", "planner#planner", "memory#facts", "memory#journal")
+
+
+def test_each_keeps_to_the_protocol(running: Running) -> None:
+    """All at once: most of the time goes by waiting for what must be given up."""
+    asked = {each: _verify(running.url(each.partition("#")[0]) + "#" + each.partition("#")[2]) for each in COMPONENTS}
+    for component, process in asked.items():
+        told, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, (component, told, errors)
+        document = json.loads(told)
+        assert document["failed"] == 0
+        assert document["passed"] >= 55, component
+
+
+def _verify(url: str) -> "subprocess.Popen[str]":
+    command = [str(STRETTO), "acp", "verify", url, "--writes", "--report", "json"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+# ------------------------------------------------------------------------------------- the same answers as in Python
+
+
+async def ask(session: aiohttp.ClientSession, url: str, component: str, given: Any, **envelope: Any) -> Any:
+    """The output, or the words of the refusal."""
+    who = {"protocol": "1.0", "runId": "r", "stepPath": "s", "attempt": 1, "component": {"name": component}}
+    body = orjson.dumps({"envelope": {**who, **envelope}, "input": given})
+    async with session.post(url, data=body, headers={"Content-Type": "application/json"}) as answer:
+        told = orjson.loads(await answer.read())
+    return told["output"] if answer.status == 200 else told["detail"]
+
+
+async def test_the_executor_in_go_resolves_every_action_as_the_one_in_python(
+    running: Running, rounds: list[Round]
+) -> None:
+    assert len(rounds) > 200
+    async with aiohttp.ClientSession() as session:
+        for each in rounds:
+            for action, resolved in each.resolved.items():
+                given = {"action": action, "words": each.words, "facts": each.facts}
+                told = await ask(session, f"{running.url('executor')}/acp/v1/execute", "executor", given)
+                assert in_order(told) == in_order(answer_of(action, resolved)), (each.words, action)
+
+
+async def test_the_memory_in_java_folds_the_facts_as_the_one_in_python(running: Running, rounds: list[Round]) -> None:
+    async with aiohttp.ClientSession() as session:
+        for each in rounds:
+            arguments = each.resolved[each.action]["arguments"]
+            given = {"facts": each.facts, "action": each.action, "arguments": arguments, "answer": each.answer}
+            told = await ask(session, f"{running.url('memory')}/acp/v1/observe", "facts", given)
+            assert in_order(told["facts"]) == in_order(each.learnt), each.action
+            spent = sum(order["total"] for order in each.learnt["orders"].values())
+            assert told["known"]["spent"] == pytest.approx(spent, abs=0.005)
+
+
+async def test_the_planner_in_node_draws_what_the_one_in_python_draws(running: Running, rounds: list[Round]) -> None:
+    """By the same weights, seed and step: the same action, by the same probability up to the order of a sum."""
+    here = policy(checkpoint=running.weights)
+    chosen = set()
+    async with aiohttp.ClientSession() as session:
+        for seed, each in enumerate(rounds):
+            given = {"words": each.words, **each.situation}
+            path, whole_seed = f"talk[{seed % 14}]/planner", 2**62 + 7919 * seed
+            request = request_for(_seed=whole_seed, _path=path, **given)
+            expected: Any = (await here(request)).output
+            told = await ask(
+                session, f"{running.url('planner')}/acp/v1/plan", "planner", given, seed=str(whole_seed), stepPath=path
+            )
+            assert told["action"] == expected["action"], each.words
+            assert told["confidence"] == pytest.approx(expected["confidence"], rel=1e-9)
+            chosen.add(told["action"])
+    assert len(chosen) > 10, "few kinds of choice were compared"
+
+
+def in_order(value: Any) -> bytes:
+    """JSON text, in which the order of fields is told; whole numbers that are floats are written as those."""
+    return orjson.dumps(_floats(value))
+
+
+def _floats(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _floats(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_floats(each) for each in value]
+    return float(value) if type(value) is int else value
+
+
+def test_the_vocabulary_of_the_executor_in_go_is_that_of_the_one_in_python() -> None:
+    assert LEXICON.read_text(encoding="utf-8") == lexicon(), "run: python examples/polyglot/export_lexicon.py"
+
+
+# ------------------------------------------------------------------------------------------------------ the workflows
+
+
+async def test_the_polyglot_workflow_answers_test_customers_with_the_score_of_the_python_one(
+    running: Running, tmp_path: Path
+) -> None:
+    """Customer by customer the same calls of the shop, and so every term of the reward, from the same seed."""
+    copy = tmp_path / "workflow.yaml"
+    copy.write_text(workflow_at(POLYGLOT / "workflow.yaml", SERVERS, running.ports), encoding="utf-8")
+    there = await served(stretto.load(copy, store=tmp_path / "there.db"))
+    python = stretto.load(POLYGLOT.parent / "retail" / "workflow.yaml", store=tmp_path / "here.db")
+    here = await served(python.with_component(policy(checkpoint=running.weights)))
+    assert [score_of(run) for run in there] == [score_of(run) for run in here]
+    assert any(run.output_value["done"] for run in there)
+    for run in there:
+        assert run.output_value["standing"]["class"] in "ABC"
+        assert run.output_value["standing"]["reason"] != "NOT ASKED"
+
+
+async def served(workflow: stretto.Workflow) -> list[stretto.Run]:
+    """The runs of the same test customers, each with a seed of its own."""
+    customers = tasks_of(Split.TEST)[:SERVED_CUSTOMERS]
+    requests = [
+        RunRequest(input={"words": task.words}, seed=1000 + number, reference=reference_of(task))
+        for number, task in enumerate(customers)
+    ]
+    async with workflow:
+        return await workflow.run_many(requests, concurrency=2)
+
+
+def score_of(run: stretto.Run) -> tuple[Any, ...]:
+    """What was called and how it was judged."""
+    assert run.status == "ok", run.error
+    calls = [step.input_value for step in run.steps if step.path.endswith("/shop") and step.input_value is not None]
+    return {reward.name: reward.value for reward in run.rewards}, run.reward, run.output_value["rounds"], calls
+
+
+def test_the_hotline_answers_from_the_system_of_record_and_remembers(tmp_path: Path) -> None:
+    lacking = missing(hotline.SERVERS)
+    if lacking:
+        pytest.skip(f"not installed here: {', '.join(lacking)}")
+    unknown = "How many months have I paid, as number 1111111111?"
+    asked, pension, sick_pay, stranger = hotline.calls([*hotline.CALLS, unknown], tmp_path)
+    assert asked.output_value == {"say": "What is your insurance number, please? It has ten digits.", "remembered": 0}
+    assert pension.output_value == {"say": "Your pension would be 1598.20 a month.", "remembered": 1}
+    assert sick_pay.output_value == {"say": "Your sick pay is 78.50 a day.", "remembered": 2}
+    assert stranger.output_value == {"say": "That insurance number is not known.", "remembered": 3}
+    of: dict[str, Any] = {step.path: step.output_value for step in pension.steps}
+    assert of["plan"]["execute_action"] == {"action": "pension", "input": {"number": "6512148803", "months": 24}}
+    assert of["execute"] == {
+        "number": "6512148803",
+        "found": True,
+        "months": 444,
+        "amount": "1598.20",
+        "message": "Your pension would be 1598.20 a month.",
+    }
+    assert of["observe"]["latest"][-1] == {"asked": "pension", "number": "6512148803", "told": of["execute"]["message"]}
