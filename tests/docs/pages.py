@@ -2,7 +2,7 @@
 
 What a block means follows from its language and its first line, both of which a reader sees:
 
-- ``yaml`` or ``python`` whose first line is a comment with a file's name is that file;
+- ``yaml``, ``python`` or ``js`` whose first line is a comment with a file's name is that file;
 - ``diff`` whose first line is ``--- NAME`` changes that file;
 - ``console`` holds commands after ``$``, each followed by what it prints; ``exit=1`` in the fence's own line is the
   exit code of the last one; a line ``...`` stands for any lines;
@@ -20,7 +20,7 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 
 _FENCE: Final = re.compile(r"^```(\S*)[ ]*(.*)$")
-_FILE_NAME: Final = re.compile(r"^# ([\w./-]+\.(?:yaml|yml|py|json|jsonl|txt))(?:\s|$)")
+_FILE_NAME: Final = re.compile(r"^(?:#|//) ([\w./-]+\.(?:yaml|yml|py|mjs|json|jsonl|txt))(?:\s|$)")
 _HEADING: Final = re.compile(r"^(#{1,6}) +(.*?)\s*$")
 _LINK: Final = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -41,7 +41,7 @@ class Block:
     @property
     def file(self) -> str:
         """The file that the block is, or empty."""
-        found = _FILE_NAME.match(self.text) if self.language in ("yaml", "python") else None
+        found = _FILE_NAME.match(self.text) if self.language in ("yaml", "python", "js") else None
         return found[1] if found else ""
 
 

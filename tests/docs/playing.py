@@ -77,7 +77,7 @@ def play(page: Page, folder: Path, setting: Setting) -> Iterator[Outcome]:
                 if typed.what.startswith("cd "):
                     here = (here / typed.what.removeprefix("cd ")).resolve()
                 else:
-                    what = renamed(_command(typed.what), ids)
+                    what = replaced(renamed(_command(typed.what), ids), setting)
                     outcome = _as_shown(_run(["bash", "-c", what], typed, here, environment), setting)
                     ids |= outcome.ids
                     yield outcome

@@ -20,7 +20,12 @@ VLLM_ANSWER: Final = ROOT / "tests" / "unit" / "components" / "openai" / "record
 
 CREDIT_RULES: Final = ROOT / "examples" / "polyglot" / "rules" / "credit_rules.cob"
 
-NEEDED: Final = {"docs/how-to/legacy-programs.md": ("cobc", "gnucobol")}
+PLANNER: Final = ROOT / "examples" / "polyglot" / "planner" / "planner.mjs"
+
+NEEDED: Final = {
+    "docs/how-to/legacy-programs.md": ("cobc", "gnucobol"),
+    "docs/how-to/other-languages.md": ("node", "nodejs"),
+}
 """Programs that the commands of a page need, and the Debian packages that bring them."""
 
 
@@ -54,6 +59,9 @@ def setting_of(page: Page) -> Iterator[Setting]:
                 variables={"STRETTO_STORE": str(store)},
                 replaced={"http://127.0.0.1:8330": url, ".stretto/runs.db": str(store)},
             )
+        elif page.name == "docs/how-to/other-languages.md":
+            url = stack.enter_context(_own_component(page))
+            yield Setting(replaced={"http://127.0.0.1:8090": url})
         elif page.name == "docs/how-to/legacy-programs.md":
             yield Setting(files={"rules/credit_rules.cob": CREDIT_RULES})
         else:
@@ -72,6 +80,22 @@ def _own_services(page: Page) -> Iterator[str]:
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+@contextmanager
+def _own_component(page: Page) -> Iterator[str]:
+    """The component that a page writes in JavaScript, as it starts it; yields where it is."""
+    (program,) = [block.text for block in page.blocks if block.file == "price.mjs"]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "planner.mjs").write_text(PLANNER.read_text())
+        (folder / "price.mjs").write_text(program)
+        with subprocess.Popen(["node", "price.mjs", "0"], cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            try:
+                yield process.stdout.readline().split()[-1]
+            finally:
+                process.terminate()
 
 
 @contextmanager

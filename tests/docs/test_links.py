@@ -8,7 +8,16 @@ from tests.docs.pages import ROOT, read_page
 
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
-    for folder in ("", "docs", "docs/how-to", "docs/reference", "docs/decisions", "examples/retail")
+    for folder in (
+        "",
+        "docs",
+        "docs/how-to",
+        "docs/reference",
+        "docs/decisions",
+        "examples/retail",
+        "examples/polyglot",
+        "examples/hotline",
+    )
     for path in (ROOT / folder).glob("*.md")
 )
 
