@@ -130,23 +130,25 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 async def carry_out(backend: MemoryBackend, shelf: Shelf, asked: Asked) -> Told:
     """Forget, then remember, then tell what is recent, then search: all but what the same step told."""
+    if not asked.forget and asked.memory is None:
+        return await _tell(backend, shelf, asked)
     if asked.forget:
         await backend.forget(shelf, asked.effect_key)
     if asked.memory is not None:
         with after_writing() if asked.forget else nullcontext():
             await backend.remember(shelf, asked.memory)
-    with after_writing() if asked.forget or asked.memory is not None else nullcontext():
-        recent = await backend.recall(shelf, asked.limit) if asked.limit else ()
-        return Told(recent=recent, found=await _found(backend, shelf, asked))
+    with after_writing():
+        return await _tell(backend, shelf, asked)
 
 
-async def _found(backend: MemoryBackend, shelf: Shelf, asked: Asked) -> Sequence[Found]:
+async def _tell(backend: MemoryBackend, shelf: Shelf, asked: Asked) -> Told:
+    recent = await backend.recall(shelf, asked.limit) if asked.limit else ()
     query = asked.query
     if query is None or not query.top:
-        return ()
+        return Told(recent=recent, found=())
     one_more = msgspec.structs.replace(query, top=query.top + 1)
     found = [each for each in await backend.search(shelf, one_more) if each.source != asked.effect_key]
-    return found[: query.top]
+    return Told(recent=recent, found=found[: query.top])
 
 
 @contextmanager

@@ -39,7 +39,7 @@ from stretto.types.arguments import as_path
 from stretto.types.card import Card
 from stretto.types.enums import Effect, Scope
 from stretto.types.json import Json, JsonObject
-from stretto.types.messages import Call, Request, Response, RunInfo
+from stretto.types.messages import Request, Response, RunInfo
 
 if TYPE_CHECKING:
     from stretto.components.memory.backend import Told, Vector
@@ -154,7 +154,10 @@ class RecencyMemory:
     async def _asked(self, request: Request) -> Asked:
         given = request.input
         value, query = given.get(REMEMBER), given.get(QUERY)
-        ours, theirs = await self._vectors([self._text(value), self._query(query)], request.call)
+        ours = theirs = None
+        if self._embedding is not None:
+            texts = [self._text(value), self._query(query)]
+            ours, theirs = await embedded(self._embedding, texts, request.call)
         key = request.call.effect_key
         return Asked(
             effect_key=key,
@@ -175,9 +178,6 @@ class RecencyMemory:
         if self._search is None or not isinstance(query, str):
             return ""
         return held_to_length(self._settings.name, "the query", query.strip(), self._search.max_chars)
-
-    async def _vectors(self, texts: list[str], call: Call) -> "list[Vector | None]":
-        return [None] * len(texts) if self._embedding is None else await embedded(self._embedding, texts, call)
 
     def _sought(self, given: JsonObject, vector: "Vector | None") -> Query | None:
         if self._search is None or vector is None:
