@@ -180,7 +180,7 @@ def assert_as_sent(run: Run) -> None:
     [
         (["--upstream", "nowhere"], "--upstream is 'nowhere'"),
         (["--upstream", "http://a/v1", "--idle", "10"], "--idle is '10'; expected a duration with its unit"),
-        (["--upstream", "http://a/v1", "--on-stop", "die"], "--on-stop is 'die'; expected leave or end"),
+        (["--upstream", "http://a/v1", "--on-stop", "die"], "there is no --on-stop 'die'; there are: leave, end"),
         (["--upstream", "http://a/v1", "--key-env", "NO_SUCH"], "--key-env names $NO_SUCH, which is not set"),
         ([], "Missing option '--upstream'"),
     ],

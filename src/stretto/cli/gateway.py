@@ -11,6 +11,7 @@ from rich.text import Text
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import AsJson, StorePath
 from stretto.cli.terminal import note, notes, print_json
+from stretto.cli.values import read_choice, read_object
 from stretto.runtime.load import store_path
 from stretto.spec.durations import EXPECTED, duration_or_none, remedy
 from stretto.spec.source import printable
@@ -32,6 +33,13 @@ def gateway(
     key_env: Annotated[
         str, typer.Option("--key-env", metavar="NAME", help="Environment variable that holds its key.")
     ] = "",
+    token_env: Annotated[
+        str,
+        typer.Option("--token-env", metavar="NAME", help="Environment variable with the tokens that /runs asks for."),
+    ] = "",
+    extra_body: Annotated[
+        str, typer.Option("--extra-body", metavar="JSON", help="Further fields of every request to the server.")
+    ] = "{}",
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="The workflow that its runs are told as.")
     ] = "gateway",
@@ -70,11 +78,11 @@ def gateway(
     from stretto.serve.gateway.settings import GatewaySettings, OnStop
     from stretto.serve.listening import address_of, listen, serve
 
-    if on_stop not in tuple(OnStop):
-        raise UsageError(f"--on-stop is '{on_stop}'; expected {' or '.join(OnStop)}")
     settings = GatewaySettings(
         upstream=upstream,
         key_env=key_env,
+        token_env=token_env,
+        extra_body=read_object(extra_body, "--extra-body"),
         name=name,
         idle=_duration("--idle", idle),
         timeout=_duration("--timeout", timeout),
@@ -83,7 +91,7 @@ def gateway(
         max_body_bytes=max_body_bytes,
         max_answer_bytes=max_answer_bytes,
         whole=whole,
-        on_stop=OnStop(on_stop),
+        on_stop=read_choice(on_stop, OnStop, "--on-stop"),
     )
     path = store_path(store)
     served = Gateway(Store(path), settings)

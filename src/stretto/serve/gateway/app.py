@@ -49,6 +49,7 @@ class Gateway:
         """Raises UsageError for what cannot work."""
         settings.check()
         settings.address()
+        self._tokens = settings.tokens()
         self.metrics = GatewayMetrics()
         self._settings = settings
         self._runs = Runs(store, settings, self.metrics)
@@ -120,7 +121,12 @@ class Gateway:
         self.metrics.begin()
         outcome = "refused"
         try:
-            ask = Ask(path, await asked.body(self._settings.max_body_bytes), whole=self._settings.whole)
+            ask = Ask(
+                path,
+                await asked.body(self._settings.max_body_bytes),
+                whole=self._settings.whole,
+                extra=self._settings.extra_body,
+            )
             outcome = await self._answered(asked, answer, key, agent, path, ask, began_s)
         finally:
             self.metrics.end(outcome, time.perf_counter() - began_s)
@@ -159,6 +165,9 @@ class Gateway:
         await answer.whole(reply.status, body, passed_back(reply.headers))
 
     async def _manage_runs(self, asked: Asked, answer: Answer, parts: list[str]) -> None:
+        if self._tokens is not None and not self._tokens.accepts(asked.headers.get("authorization", "").encode()):
+            told = "/runs asks for a bearer token, and Authorization carries none that it accepts"
+            raise Refused(401, told, code="invalid_token")
         match parts:
             case []:
                 _only(asked, "POST")

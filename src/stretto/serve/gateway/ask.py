@@ -17,6 +17,7 @@ TEXT: Final = "/completions"
 LOGPROBS: Final = "logprobs"
 TOKEN_IDS: Final = "return_token_ids"  # noqa: S105  # the name of a field
 USAGE: Final = "stream_options"
+META_INFO: Final = "return_meta_info"
 """What may be asked for beside, and left out again where a server refuses it; `top_logprobs` goes with `logprobs`."""
 
 _OF_STREAMS: Final = ("stream", USAGE)
@@ -32,11 +33,10 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     top_logprobs: bool
     token_ids: bool
     usage: bool
+    meta_info: bool = False
 
-    @property
-    def everything(self) -> bool:
-        """Nothing has to be hidden."""
-        return self.logprobs and self.top_logprobs and self.token_ids and self.usage
+
+_NOTHING: Final[Mapping[str, Json]] = {}
 
 
 class Shape(NamedTuple):
@@ -60,8 +60,9 @@ class Ask:
 
     __slots__ = ("_added", "_body", "_raw", "document", "is_chat", "is_streamed", "kept", "model", "said", "stream")
 
-    def __init__(self, path: str, body: bytes, *, whole: bool = False) -> None:
-        """`whole` asks for the answer in one piece also where the agent wants a stream.
+    def __init__(self, path: str, body: bytes, *, whole: bool = False, extra: Mapping[str, Json] = _NOTHING) -> None:
+        """`whole` asks for the answer in one piece also where the agent wants a stream; `extra` are further fields,
+        where the agent does not bring them.
 
         Raises Refused for what is no such request.
         """
@@ -82,7 +83,7 @@ class Ask:
         )
         self.kept = self._kept()
         self._raw: Mapping[str, Any] | None = None  # Any: msgspec.Raw, which mypy does not take for a value of JSON
-        self._added = self._additions()
+        self._added = self._additions() | {name: {name: extra[name]} for name in extra if name not in self.document}
 
     @property
     def shape(self) -> Shape:
@@ -122,6 +123,7 @@ class Ask:
             top_logprobs=has_top,
             token_ids=document.get(TOKEN_IDS) is True,
             usage=is_told or not self.stream,
+            meta_info=document.get(META_INFO) is True,
         )
 
     def _additions(self) -> dict[str, JsonObject]:

@@ -23,6 +23,8 @@ def _hide_in(choice: dict[str, Any], kept: Kept) -> None:
     if not kept.token_ids:
         choice.pop("token_ids", None)
         choice.pop("prompt_token_ids", None)
+    if not kept.meta_info:
+        choice.pop("meta_info", None)
     logprobs = choice.get("logprobs")
     if not logprobs:
         return

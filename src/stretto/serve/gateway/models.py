@@ -6,6 +6,7 @@ from typing import Final
 from stretto.components.names import is_component_name
 from stretto.components.openai.settings import OpenAiSettings
 from stretto.serve.gateway.settings import GatewaySettings
+from stretto.types.ids import SHORT_DIGEST_HEX, digest_of
 
 NAMELESS: Final = "model"
 """Component of calls that name no model, as servers of one model allow."""
@@ -22,6 +23,8 @@ class Models:
     def __init__(self, settings: GatewaySettings) -> None:
         self._settings = settings
         self._known: dict[str, tuple[OpenAiSettings, str]] = {}
+        self._taken: dict[str, str] = {}
+        """Model by the name of its component."""
 
     def of(self, model: str) -> OpenAiSettings:
         """The component that a model's name means: the same for the same name, in every run."""
@@ -37,9 +40,18 @@ class Models:
         if found is None:
             if len(self._known) >= _MOST_MODELS:
                 self._known.clear()
-            component = self._settings.model(component_name(model), model)
+                self._taken.clear()
+            component = self._settings.model(self._name(model), model)
             found = self._known[model] = component, f"{component.version}@{component.digest()}"
         return found
+
+    def _name(self, model: str) -> str:
+        """A name of its own: where another model would be called the same, with a part of its digest."""
+        name = component_name(model)
+        if self._taken.setdefault(name, model) == model:
+            return name
+        digest = digest_of(model.encode())[:SHORT_DIGEST_HEX]
+        return f"{name[: _MOST_CHARS - SHORT_DIGEST_HEX - 1]}-{digest}"
 
 
 def component_name(model: str) -> str:

@@ -1,12 +1,14 @@
 """What a gateway is told: the server behind it, where runs end, and how much it takes on."""
 
 import os
+from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
 import msgspec
 
+from stretto.acp.server.tokens import Tokens, read_tokens
 from stretto.components.names import NAME_RULE, is_component_name
 from stretto.components.openai.address import Address, as_base_url
 from stretto.components.openai.settings import OpenAiSettings
@@ -14,8 +16,13 @@ from stretto.record.canonical import canonical
 from stretto.spec.durations import render
 from stretto.types.errors import UsageError
 from stretto.types.ids import Digest, digest_of
+from stretto.types.json import Json
 
 MIB: Final = 1024 * 1024
+
+
+FIELDS_OF_CALLS: Final = frozenset({"model", "messages", "prompt", "stream", "n"})
+"""Of a request: nobody else may say what is asked, and in which form."""
 
 
 class OnStop(StrEnum):
@@ -36,6 +43,11 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Environment variable that holds the server's key; empty when it asks for none."""
     name: str = "gateway"
     """The workflow of its runs."""
+    token_env: str = ""
+    """Environment variable that holds the bearer tokens which ``/runs`` asks for, so that no agent rewards itself;
+    empty when it asks for none."""
+    extra_body: Mapping[str, Json] = msgspec.field(default_factory=dict)
+    """Further fields of every request that does not bring them itself."""
     idle: timedelta = timedelta(minutes=10)
     """A run without a call for so long is sealed."""
     timeout: timedelta = timedelta(minutes=10)
@@ -56,6 +68,9 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         as_base_url(self.upstream, "--upstream")
         if not is_component_name(self.name):
             raise UsageError(f"--name is '{self.name}'; expected {NAME_RULE}")
+        for field in self.extra_body:
+            if field in FIELDS_OF_CALLS:
+                raise UsageError(f"--extra-body holds `{field}`, which every call says for itself; leave it out")
         for option in ("idle", "timeout"):
             if getattr(self, option) <= timedelta(0):
                 raise UsageError(f"--{option} is 0; expected a duration such as 10m")
@@ -73,6 +88,10 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
                 f"${self.key_env} holds a character that no header may hold; was it copied with a line break?"
             )
         return Address(base_url=as_base_url(self.upstream, "--upstream"), key=key)
+
+    def tokens(self) -> Tokens | None:
+        """Who may open, reward and end runs; None for everybody. Raises UsageError when the variable holds none."""
+        return read_tokens(self.token_env or None, None)
 
     @property
     def record_bytes(self) -> int:

@@ -23,6 +23,9 @@ from stretto.types.ids import RunId
 REMEMBERED: Final = timedelta(days=1)
 """For how long a key is known after its run began: a call that comes late is refused, not made a run of its own."""
 
+MOST_READ: Final = 100_000
+"""Runs that are looked at when it starts, the newest; some 10 µs each."""
+
 LOOK_S: Final = LEASE_S
 """Between two looks for runs whose process has gone: as long as another machine's may be silent."""
 
@@ -41,7 +44,8 @@ class TakingUp:
     async def remembered(self) -> list[tuple[str, RunId]]:
         """Key and id of every run of late, oldest first."""
         since_ns = time.time_ns() - int(REMEMBERED.total_seconds() * 1e9)
-        listed = await asyncio.to_thread(self._store.list, workflow=self._settings.name, since_ns=since_ns)
+        name = self._settings.name
+        listed = await asyncio.to_thread(self._store.list, workflow=name, since_ns=since_ns, limit=MOST_READ)
         return [(run.labels[GATEWAY_KEY], run.id) for run in reversed(listed) if GATEWAY_KEY in run.labels]
 
     async def left(self) -> list[tuple[str, RunId]]:

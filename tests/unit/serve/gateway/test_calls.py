@@ -277,6 +277,22 @@ async def test_the_server_gets_its_key_and_the_agents_stays_here(
     assert "secret" not in caplog.text
 
 
+async def test_further_fields_are_asked_for_where_the_agent_does_not_bring_them(
+    begin: Begin, server: ModelServer
+) -> None:
+    """As SGLang wants it to tell the version of the weights."""
+    gateway = await begin(extra_body={"return_meta_info": True, "top_p": 0.5})
+    meta = {"weight_version": "v7", "output_token_logprobs": [[-0.5, 9, None]]}
+    server.reply(completion("one", meta_info=meta))
+    answer = await gateway.client("k1").chat.completions.create(model="small", messages=HELLO, top_p=0.9)
+    assert (server.asked[0].body["return_meta_info"], server.asked[0].body["top_p"]) == (True, 0.9)
+    assert "meta_info" not in (answer.choices[0].model_extra or {})
+    (call,) = only_call(await gateway.end("k1")).model_calls
+    assert call.policy_versions == (("v7", 1),)
+    assert call.completion_ids is not None
+    assert call.completion_ids.tolist() == [9]
+
+
 async def test_two_calls_of_one_run_at_once_stand_on_branches_of_their_own(
     gateway: Standing, server: ModelServer
 ) -> None:

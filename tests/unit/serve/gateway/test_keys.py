@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stretto.serve.gateway.keys import id_in, key_of, own_key, split_path
-from stretto.serve.gateway.models import component_name
+from stretto.serve.gateway.models import Models, component_name
 from stretto.serve.gateway.refused import Refused
 from stretto.serve.gateway.settings import GatewaySettings
 from stretto.types.errors import UsageError
@@ -65,9 +65,19 @@ def test_a_model_has_a_name_that_a_record_can_hold(model: str, name: str) -> Non
     assert component_name(model) == name
 
 
+def test_two_models_never_share_a_component() -> None:
+    models = Models(GatewaySettings(upstream="http://127.0.0.1:8000/v1"))
+    names = [models.of(model).name for model in ("a/b", "a-b", "a/b", "a_b")]
+    assert names[0] == names[2] == "a-b"
+    assert names[1].startswith("a-b-")
+    assert names[3] == "a_b"
+    assert models.pin("a/b")[1] != models.pin("a-b")[1]
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
+        ({"extra_body": {"stream": True}}, "--extra-body holds `stream`"),
         ({"upstream": "127.0.0.1:8000"}, "--upstream is '127.0.0.1:8000'"),
         ({"upstream": "http://a/v1/chat/completions"}, "leave `/chat/completions` out"),
         ({"name": "a b"}, "--name is 'a b'"),

@@ -329,6 +329,22 @@ async def test_an_open_run_and_one_that_has_ended_can_be_looked_at(gateway: Stan
     assert told == {"key": "k1", "run": run.id, "status": "ok", "calls": 1, "branches": 1, "reward": None}
 
 
+async def test_no_agent_rewards_itself_where_runs_ask_for_a_token(
+    begin: Begin, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNS_TOKEN", "a-token-that-is-long-enough")
+    gateway = await begin(token_env="RUNS_TOKEN")
+    server.reply()
+    await chat(gateway, HELLO)
+    for path in ("/runs", "/runs/k1/reward", "/runs/k1/end"):
+        for given in ({}, {"Authorization": "Bearer none"}):
+            status, told, _ = await gateway.ask("POST", path, {"value": 1}, headers=given)
+            assert (status, told["error"]["code"]) == (401, "invalid_token")
+    allowed = {"Authorization": "Bearer a-token-that-is-long-enough"}
+    assert (await gateway.ask("POST", "/runs/k1/reward", {"value": 1}, headers={**allowed}))[0] == 200
+    assert (await gateway.ask("POST", "/runs/k1/end", {}, headers={**allowed}))[1]["reward"] == 1.0
+
+
 async def test_figures_and_health_are_told(gateway: Standing, server: ModelServer) -> None:
     server.reply()
     await chat(gateway, HELLO)
