@@ -62,6 +62,9 @@ def setting_of(page: Page) -> Iterator[Setting]:
         elif page.name == "docs/how-to/other-languages.md":
             url = stack.enter_context(_own_component(page))
             yield Setting(replaced={"http://127.0.0.1:8090": url})
+        elif page.name == "docs/how-to/serve-a-component.md":
+            place = stack.enter_context(_served(page)).removeprefix("http://")
+            yield Setting(replaced={"127.0.0.1:8081": place})
         elif page.name == "docs/how-to/legacy-programs.md":
             yield Setting(files={"rules/credit_rules.cob": CREDIT_RULES})
         else:
@@ -94,6 +97,22 @@ def _own_component(page: Page) -> Iterator[str]:
             assert process.stdout is not None
             try:
                 yield process.stdout.readline().split()[-1]
+            finally:
+                process.terminate()
+
+
+@contextmanager
+def _served(page: Page) -> Iterator[str]:
+    """The components of a page, served as it serves them; yields where they are."""
+    (text,) = [block.text for block in page.blocks if block.file == "components.py"]
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "components.py"
+        file.write_text(text)
+        command = [sys.executable, "-m", "stretto", "acp", "serve", str(file), "--http", ":0", "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            try:
+                yield orjson.loads(process.stdout.readline())["http"]
             finally:
                 process.terminate()
 

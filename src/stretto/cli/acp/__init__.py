@@ -10,6 +10,7 @@ class AcpVerbs(LazyGroup):
 
     modules = {  # noqa: RUF012  # declared ClassVar by the base
         "serve": "stretto.cli.acp.serve",
+        "wrap": "stretto.cli.acp.wrap",
         "describe": "stretto.cli.acp.describe",
         "reflect": "stretto.cli.acp.reflect",
         "verify": "stretto.cli.acp.verify",

@@ -30,7 +30,9 @@ def serve(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="components.py, or a workflow file whose components are served.", show_default=False
+            metavar="FILE",
+            help="components.py, a file that declares components, or a workflow with its components.",
+            show_default=False,
         ),
     ],
     http: Annotated[
