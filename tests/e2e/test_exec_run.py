@@ -38,7 +38,7 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
 
 
 async def test_what_reads_and_is_too_slow_fails_at_its_time_limit_and_is_ended(start: Start, tmp_path: Path) -> None:
-    workflow = start("echo $$ > pid; exec sleep 1000", "resilience: { timeout: 500ms }", effects="read")
+    workflow = start("echo $$ > pid; exec sleep 1000", "resilience: { timeout: 1s }", effects="read")
     run = await workflow.run({"order": 1})
     assert (run.status, run.error.rpc_code if run.error else "") == (RunStatus.FAILED, "deadline_exceeded")
     with pytest.raises(ProcessLookupError):
