@@ -1,6 +1,6 @@
 """Which codec a declared field has, whatever message it stands in. Raises UsageError for what cannot work together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from stretto.components.exec.dates import COMPACT, ISO, DateCodec, is_layout
 from stretto.components.exec.declared_field import Field, FieldType
@@ -155,13 +155,15 @@ def _checked_codes(field: Field, codes: Mapping[str, Json], most: int | None) ->
     return codes
 
 
-def check_writable(field: Field) -> None:
+def check_writable(fields: Sequence[Field]) -> None:
     """Raise UsageError for a field of a request of which nothing says what is written for some value."""
-    meant: list[Json] = []
-    for value in field.values.values() if isinstance(field.values, Mapping) else ():
-        if any(same(value, other) for other in meant):
-            raise wrong_field(field, f"has {value!r} for two codes of its `values`, so nothing says which to write")
-        meant.append(value)
+    for field in fields:
+        check_writable(field.fields)
+        meant: list[Json] = []
+        for value in field.values.values() if isinstance(field.values, Mapping) else ():
+            if any(same(value, other) for other in meant):
+                raise wrong_field(field, f"has {value!r} for two codes of its `values`, so nothing says which to write")
+            meant.append(value)
 
 
 def wrong_field(field: Field, what: str) -> UsageError:

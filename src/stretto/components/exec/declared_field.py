@@ -59,7 +59,11 @@ class Field(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     justify: Justify | None = None
     """None is left for text, right for numbers."""
     optional: bool = False
-    """Blank, or not there, is null."""
+    """Blank, or not there, is null; of what occurs several times, empty items at the end are left out."""
+    occurs: int = 1
+    """How often it stands in a record, one behind the other; more than once is a list."""
+    fields: "tuple[Field, ...]" = ()
+    """Of a group: what lies in it, offsets counted from its beginning."""
     column: str = ""
     """Name in the header of a CSV; empty is the field's own."""
     path: str = ""

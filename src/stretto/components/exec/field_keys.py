@@ -6,7 +6,7 @@ from stretto.components.exec.declared_field import Field, FieldType, Justify
 from stretto.components.exec.shapes import CharShape, PictureShape, ValuesShape
 from stretto.components.option_shapes import ANY_TEXT
 from stretto.spec.nested import Items
-from stretto.spec.records import Fields, Key, Record
+from stretto.spec.records import Fields, Forward, Key, Record
 from stretto.spec.shapes import Choice, Flag, Text, Whole
 from stretto.spec.texts import FIELD, PROSE
 
@@ -60,7 +60,25 @@ JUSTIFY: Final = Key(
     example="justify: right",
     also=("align",),
 )
-OPTIONAL: Final = Key("optional", Flag(), means="blank, or missing, is null", example="optional: true")
+OPTIONAL: Final = Key(
+    "optional",
+    Flag(),
+    means="blank, or missing, is null; of what occurs several times, empty items at the end are left out",
+    example="optional: true",
+)
+OCCURS: Final = Key(
+    "occurs",
+    Whole(minimum=2),
+    means="times that it stands in a record, one behind the other: a list in JSON",
+    example="occurs: 12",
+    also=("times", "repeat"),
+)
+INNER: Final[Key[tuple[Field, ...]]] = Key(
+    "fields",
+    Forward(lambda: FIELDS.shape),
+    means="fields of a group, in place of a width: an object in JSON",
+    example="fields: [{ name: item, width: 8 }, { name: count, picture: 9(3) }]",
+)
 COLUMN: Final = Key(
     "column",
     ANY_TEXT,
@@ -87,6 +105,8 @@ _PLAIN: Final[tuple[Key[Any], ...]] = (
     PAD,
     JUSTIFY,
     OPTIONAL,
+    OCCURS,
+    INNER,
 )
 _TEXT: Final = (NAME, CONSTANT, DATE, COLUMN, PATH, MEANS)
 
@@ -113,6 +133,8 @@ FIELD_RECORD: Final[Record[Field]] = Record(
         PAD,
         JUSTIFY,
         OPTIONAL,
+        OCCURS,
+        INNER,
         COLUMN,
         PATH,
         MEANS,
@@ -121,7 +143,7 @@ FIELD_RECORD: Final[Record[Field]] = Record(
     may_be_empty=False,
 )
 
-FIELDS: Final = Key(
+FIELDS: Final[Key[tuple[Field, ...]]] = Key(
     "fields",
     Items(item=FIELD_RECORD, what="fields"),
     means="what stands in it, place by place",

@@ -1,18 +1,11 @@
 """Fixed-width records: each field in its bytes, as COBOL programs read and write them."""
 
-from stretto.components.exec.codecs import (
-    Misfits,
-    UnreadableError,
-    pointer_to,
-    rows_of,
-    shown_bytes,
-    unknown_names,
-    value_of,
-)
-from stretto.components.exec.layout import Layout, Place
+from stretto.components.exec.codecs import Misfits, UnreadableError, pointer_to, rows_of, shown_bytes
+from stretto.components.exec.layout import Layout, Path, Place, described
+from stretto.components.exec.levels import schema_of
 from stretto.components.exec.message import LineEnd
 from stretto.components.exec.misfit import MisfitError
-from stretto.components.exec.schemas import input_schema, output_schema
+from stretto.components.exec.schemas import with_rows
 from stretto.types.json import Json, JsonObject
 
 
@@ -22,7 +15,7 @@ class FixedEncoder:
     def __init__(self, layout: Layout, rows: str) -> None:
         self._layout = layout
         self._rows = rows
-        self.schema = input_schema([(place.field, place.slot.takes) for place in layout.places if place.slot], rows)
+        self.schema = with_rows(schema_of(layout.levels, is_input=True), rows)
 
     def encode(self, request: JsonObject) -> bytes:
         misfits = Misfits()
@@ -32,25 +25,57 @@ class FixedEncoder:
 
     def _record(self, row: JsonObject, pointer: str, misfits: Misfits) -> bytes:
         layout = self._layout
-        unknown_names(row, [place.field for place in layout.named], pointer, misfits)
+        self._check_groups(row, pointer, misfits)
+        self._check_tables(row, pointer, misfits)
         record = bytearray(layout.blank * layout.length)
         for place in layout.places:
             record[place.offset : place.end] = self._bytes(place, row, pointer, misfits)
         return bytes(record) + layout.line_end.text.encode("ascii")
 
+    def _check_groups(self, row: JsonObject, pointer: str, misfits: Misfits) -> None:
+        """Tell of fields that have no place in the record, and of groups that are none."""
+        for path, names in self._layout.groups.items():
+            group = value_at(row, path)
+            if isinstance(group, dict):
+                for name in group.keys() - names:
+                    where = pointer_to(_pointer(pointer, path), name)
+                    misfits.add(where, group[name], f"one of the fields {', '.join(sorted(names))}")
+            elif group is not None:
+                misfits.add(_pointer(pointer, path), group, "an object of its fields")
+
+    def _check_tables(self, row: JsonObject, pointer: str, misfits: Misfits) -> None:
+        for table in self._layout.tables:
+            items = value_at(row, table.path)
+            count = len(items) if isinstance(items, list) else -1
+            if count > table.occurs or (count < table.occurs and not (table.optional and (count >= 0 or not items))):
+                number = f"at most {table.occurs}" if table.optional else f"{table.occurs}"
+                misfits.add(_pointer(pointer, table.path), items, f"a list of {number} items")
+
     def _bytes(self, place: Place, row: JsonObject, pointer: str, misfits: Misfits) -> bytes:
         blank = self._layout.blank * place.width
+        is_left_out = self._is_left_out(place.path, row)
         if place.slot is None:
-            return blank if place.constant is None else place.constant
-        value = value_of(row, place.field)
+            return blank if place.constant is None or is_left_out else place.constant
+        if is_left_out:
+            return place.slot.empty
+        value = value_at(row, place.path)
         try:
             data = place.slot.put(value)
             if self._layout.line_end is not LineEnd.NONE and (b"\n" in data or b"\r" in data):
                 raise MisfitError("text without a line break, which would end the record")
         except MisfitError as error:
-            misfits.add(pointer_to(pointer, place.field.name), value, str(error))
+            misfits.add(_pointer(pointer, place.path), value, str(error))
             return blank
         return data
+
+    def _is_left_out(self, path: Path, row: JsonObject) -> bool:
+        """Whether a place lies in an item that a table does not have; of what may not lack one, that was told."""
+        for at, part in enumerate(path):
+            if isinstance(part, int):
+                items = value_at(row, path[:at])
+                if not isinstance(items, list) or len(items) <= part:
+                    return True
+        return False
 
 
 class FixedDecoder:
@@ -60,7 +85,8 @@ class FixedDecoder:
         self._layout = layout
         self._rows = rows
         self._trimmed = trimmed
-        self.schema = output_schema([(place.field, place.slot.gives) for place in layout.places if place.slot], rows)
+        self._values = [place for place in layout.places if place.slot is not None]
+        self.schema = with_rows(schema_of(layout.levels, is_input=False), rows)
 
     def decode(self, data: bytes) -> JsonObject:
         records = self._split(data)
@@ -87,16 +113,20 @@ class FixedDecoder:
         return found
 
     def _row(self, record: bytes, start: int, number: int) -> JsonObject:
-        where = f"record {number}, at offset {start:,}" if number else "the record"
-        record = self._whole(record, where)
+        record = self._whole(record, f"record {number}, at offset {start:,}" if number else "the record")
+        counts = self._counts(record)
         row: JsonObject = {}
+        for path in counts:
+            _put_at(row, path, [])
         for place in self._layout.places:
             part = record[place.offset : place.end]
+            if _is_beyond(place.path, counts):
+                continue
             if place.slot is not None:
-                row[place.field.name] = self._value(place, part, start, number)
+                _put_at(row, place.path, self._value(place, part, start, number))
             elif place.constant is not None and part != place.constant:
                 expected = f"the constant {shown_bytes(place.constant)}"
-                raise UnreadableError(f"{self._at(place, start, number)} is {shown_bytes(part)}; expected {expected}")
+                raise UnreadableError(f"{_at(place, start, number)} is {shown_bytes(part)}; expected {expected}")
         return row
 
     def _whole(self, record: bytes, where: str) -> bytes:
@@ -105,29 +135,84 @@ class FixedDecoder:
             record = record + layout.blank * (layout.length - len(record))
         if len(record) == layout.length:
             return record
-        cut = next((place for place in layout.named if place.end > len(record)), None)
-        missing = f", which ends in or before field '{cut.field.name}'" if cut is not None else ""
-        hint = "; where trailing spaces are left out, say trimmed: true" if self._may_be_trimmed(record) else ""
+        cut = next((place for place in self._values if place.end > len(record)), None)
+        missing = f", which ends in or before {described(cut.path)}" if cut is not None else ""
+        may_be_trimmed = not self._trimmed and 0 < len(record) < layout.length
+        hint = "; where trailing spaces are left out, say trimmed: true" if may_be_trimmed else ""
         raise UnreadableError(f"{where} is {len(record)} bytes{missing}; expected {layout.length}{hint}")
 
-    def _may_be_trimmed(self, record: bytes) -> bool:
-        return not self._trimmed and bool(record) and len(record) < self._layout.length
+    def _counts(self, record: bytes) -> dict[Path, int]:
+        """How many items each table has: all, or those up to the last that is not empty."""
+        counts = {table.path: 0 if table.optional else table.occurs for table in self._layout.tables}
+        for table in self._layout.tables:
+            if table.optional:
+                counts[table.path] = max(self._filled(record, table.path), default=0)
+        return {path: count for path, count in counts.items() if not _is_beyond(path, counts)}
+
+    def _filled(self, record: bytes, table: Path) -> list[int]:
+        """One more than the index of each item of a table in which something stands."""
+        deep = len(table)
+        found = []
+        for place in self._values:
+            item = place.path[deep] if place.path[:deep] == table else None
+            if isinstance(item, int) and not self._is_empty(place, record):
+                found.append(item + 1)
+        return found
+
+    def _is_empty(self, place: Place, record: bytes) -> bool:
+        part = record[place.offset : place.end]
+        return part == self._layout.blank * place.width or (place.slot is not None and part == place.slot.empty)
 
     def _value(self, place: Place, part: bytes, start: int, number: int) -> Json:
         assert place.slot is not None
         try:
             return place.slot.take(part)
         except MisfitError as error:
-            raise UnreadableError(
-                f"{self._at(place, start, number)} is {shown_bytes(part)}; expected {error}"
-            ) from error
-
-    def _at(self, place: Place, start: int, number: int) -> str:
-        what = f"field '{place.field.name}'" if place.field.name else "a constant"
-        where = f", in record {number}," if number else ""
-        return f"{what} at offset {start + place.offset:,}{where}"
+            raise UnreadableError(f"{_at(place, start, number)} is {shown_bytes(part)}; expected {error}") from error
 
     @property
     def _sized(self) -> str:
         ending = " bytes" if self._layout.line_end is LineEnd.NONE else " bytes and a line end"
         return f"{self._layout.length}{ending}"
+
+
+def value_at(row: JsonObject, path: Path) -> Json:
+    """The value at a path; null where the way there is missing."""
+    value: Json = row
+    for part in path:
+        if isinstance(value, dict) and isinstance(part, str):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return None
+    return value
+
+
+def _put_at(row: JsonObject, path: Path, value: Json) -> None:
+    """Put a value at a path, made on the way; items come in order."""
+    inside: Json = row
+    for part, after in zip(path, (*path[1:], None), strict=True):
+        made: Json = value if after is None else [] if isinstance(after, int) else {}
+        if isinstance(inside, dict) and isinstance(part, str):
+            inside = inside.setdefault(part, made)
+        elif isinstance(inside, list) and isinstance(part, int):
+            if part == len(inside):
+                inside.append(made)
+            inside = inside[part]
+
+
+def _is_beyond(path: Path, counts: dict[Path, int]) -> bool:
+    """Whether a path leads through an item that its table does not have."""
+    return any(isinstance(part, int) and part >= counts.get(path[:at], 0) for at, part in enumerate(path))
+
+
+def _pointer(above: str, path: Path) -> str:
+    for part in path:
+        above = pointer_to(above, str(part))
+    return above
+
+
+def _at(place: Place, start: int, number: int) -> str:
+    where = f", in record {number}," if number else ""
+    return f"{described(place.path)} at offset {start + place.offset:,}{where}"

@@ -2,6 +2,7 @@
 work together."""
 
 import codecs as python_codecs
+from collections.abc import Sequence
 from typing import Final
 
 from stretto.components.exec.codec_of import check_writable
@@ -30,8 +31,7 @@ _FIELDS_NEEDED: Final = (Format.FIXED, Format.XML)
 def encoder_of(message: Message) -> Encoder:
     """Writes requests."""
     _check(message, "request", _ONLY_READ)
-    for field in message.fields:
-        check_writable(field)
+    check_writable(message.fields)
     match message.format:
         case Format.JSON:
             return JsonEncoder(message)
@@ -80,30 +80,33 @@ def _check(message: Message, side: str, elsewhere: dict[Format, frozenset[str]])
         raise UsageError(f"`{side}` of format {format_} has `{name}`, which has an effect on the other side only")
     if format_ in _FIELDS_NEEDED:
         _need_fields(message, side)
-    _check_fields(message, side)
+    _check_fields(message.fields, format_, side)
     _check_encoding(message, side)
     _check_form(message, side)
 
 
-def _check_fields(message: Message, side: str) -> None:
-    names = [field.name for field in message.fields if field.name]
+def _check_fields(fields: Sequence[Field], format_: Format, side: str) -> None:
+    names = [field.name for field in fields if field.name]
     twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
     if twice is not None:
         raise UsageError(f"`{side}` has two fields called '{twice}'")
-    for field in message.fields:
-        for name in changed(field, FIELD_OF_FORMAT[message.format]):
-            raise UsageError(
-                f"{_named(field)} of `{side}` has `{name}`, which has no effect in format {message.format}"
-            )
+    for field in fields:
+        for name in changed(field, FIELD_OF_FORMAT[format_]):
+            raise UsageError(f"{_named(field)} of `{side}` has `{name}`, which has no effect in format {format_}")
         _check_kind(field, side)
+        _check_fields(field.fields, format_, side)
 
 
 def _check_kind(field: Field, side: str) -> None:
     kinds = [bool(field.name), field.constant is not None, bool(field.filler)]
     if sum(kinds) != 1:
         raise UsageError(f"{_named(field)} of `{side}` has {sum(kinds)} of `name`, `constant`, `filler`; give one")
+    if field.fields:
+        for name in ("type", "values", "date", "picture", "pad", "justify"):
+            if name in changed(field, frozenset()):
+                raise UsageError(f"field '{field.name}' of `{side}` has `{name}`, which a group of `fields` has not")
     if not field.name:
-        for name in ("type", "values", "date", "optional", "picture", "pad", "justify", "means"):
+        for name in ("occurs", "fields", "type", "values", "date", "optional", "picture", "pad", "justify", "means"):
             if name in changed(field, frozenset()):
                 raise UsageError(f"{_named(field)} of `{side}` has `{name}`, which has no effect without a `name`")
     if field.picture is not None and field.picture.is_numeric:

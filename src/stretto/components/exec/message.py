@@ -80,7 +80,7 @@ _EVERYWHERE: Final = frozenset({"name", "width", "type", "values", "date", "opti
 FIELD_OF_FORMAT: Final[Mapping[Format, frozenset[str]]] = {
     Format.JSON: frozenset(),
     Format.CSV: _EVERYWHERE | {"constant", "column"},
-    Format.FIXED: _EVERYWHERE | {"constant", "filler", "offset", "picture", "pad", "justify"},
+    Format.FIXED: _EVERYWHERE | {"constant", "filler", "offset", "picture", "pad", "justify", "occurs", "fields"},
     Format.XML: _EVERYWHERE | {"constant", "path"},
     Format.TEXT: _EVERYWHERE,
 }

@@ -18,6 +18,11 @@ def output_schema(fields: Sequence[tuple[Field, JsonObject]], rows: str) -> Json
 
 def _message(fields: Sequence[tuple[Field, JsonObject]], rows: str, required: Sequence[str]) -> JsonObject:
     row = closed_object({field.name: _of_field(field, schema) for field, schema in fields}, required)
+    return with_rows(row, rows)
+
+
+def with_rows(row: JsonObject, rows: str) -> JsonObject:
+    """Of a message whose rows are listed under a name; of one row when there is no name."""
     return closed_object({rows: {"type": "array", "items": row}}, [rows]) if rows else row
 
 

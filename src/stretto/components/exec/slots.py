@@ -27,6 +27,11 @@ class Slot(Protocol):
     @property
     def gives(self) -> JsonObject: ...
 
+    @property
+    def empty(self) -> bytes:
+        """What stands there where nothing is said: spaces for text, zeros for numbers (COBOL's `INITIALIZE`)."""
+        ...
+
     def put(self, value: Json) -> bytes: ...
 
     def take(self, data: bytes) -> Json: ...
@@ -70,10 +75,11 @@ class TextSlot:
         self._pad = field.pad or " "
         if len(self._pad.encode(encoding, "replace")) != 1:
             raise wrong_field(field, f"is filled with '{self._pad}', which is no single byte in {encoding}")
+        self.empty = self._filled(b"")
 
     def put(self, value: Json) -> bytes:
         if value is None and self._optional:
-            return self._filled(b"")
+            return self.empty
         text = self._codec.write(value)
         self._check_letters(text)
         return self._filled(encoded(text, self._encoding))
@@ -109,11 +115,13 @@ class DigitsSlot:
         self._width = width
         self._encoding = encoding
         self._optional = field.optional
+        self.empty = ("0" * width).encode(encoding)
         assert type_of(field) in OF_TEXT
 
     def put(self, value: Json) -> bytes:
-        text = "0" * self._width if value is None and self._optional else self._codec.write(value)
-        return encoded(self._digits(text), self._encoding)
+        if value is None and self._optional:
+            return self.empty
+        return encoded(self._digits(self._codec.write(value)), self._encoding)
 
     def take(self, data: bytes) -> Json:
         text = decoded(data, self._encoding)
@@ -137,6 +145,7 @@ class ZonedSlot:
         self._picture = picture
         self._digits = digits
         self._blank = " ".encode(encoding) * picture.width if field.optional else None
+        self.empty = digits.put(0, picture)
 
     def put(self, value: Json) -> bytes:
         if value is None and self._blank is not None:
@@ -157,6 +166,7 @@ class PackedSlot:
         self.takes, self.gives = codec.takes, codec.gives
         self._codec = codec
         self._picture = picture
+        self.empty = pack(0, picture)
 
     def put(self, value: Json) -> bytes:
         return pack(self._codec.write(value), self._picture)

@@ -43,6 +43,23 @@ OF_FIELD: dict[str, tuple[Field, st.SearchStrategy[Any]]] = {
     "tier": (Field(name="tier", width=1, values={"G": "gold", "S": "silver"}), st.sampled_from(["gold", "silver"])),
     "flag": (Field(name="flag", width=1, values={"Y": True, "N": False}), st.booleans()),
     "number": (Field(name="number", width=12, type=FieldType.INTEGER), st.integers(-(10**11) + 1, 10**12 - 1)),
+    "name": (
+        Field(name="name", width=9, fields=(Field(name="first", width=3), Field(name="last", offset=4, width=4))),
+        st.fixed_dictionaries({"first": st.sampled_from(["", "Ada"]), "last": st.sampled_from(["", "Love"])}),
+    ),
+    "months": (
+        Field(name="months", picture=read_picture("S9(3)"), occurs=3),
+        st.lists(st.integers(-999, 999), min_size=3, max_size=3),
+    ),
+    "lines": (
+        Field(
+            name="lines",
+            occurs=3,
+            optional=True,
+            fields=(Field(name="n", picture=read_picture("9(2)")), Field(constant="/"), Field(name="t", width=2)),
+        ),
+        st.lists(st.fixed_dictionaries({"n": st.integers(1, 99), "t": st.sampled_from(["", "ab"])}), max_size=3),
+    ),
     "maybe": (Field(name="maybe", width=3, optional=True), st.none() | st.sampled_from(["a", "abc"])),
 }
 PACKED: dict[str, tuple[Field, st.SearchStrategy[Any]]] = {
