@@ -131,8 +131,8 @@ def _build(fields: Fields) -> Make | None:
     inherit = fields.get(INHERIT)
     if inherit is not None:
         options["inherit"] = [text.value for text in inherit]
-    if any(key.name not in options for key in (COMMAND, REQUEST, RESPONSE)):
-        return None  # which was told
+    if fields.report or any(key.name not in options for key in (COMMAND, REQUEST, RESPONSE)):
+        return None  # which was told; what else is wrong with a message may come of that
     _check_form(REQUEST, encoder_of, options, fields)
     _check_form(RESPONSE, decoder_of, options, fields)
     return partial(_make, options)
