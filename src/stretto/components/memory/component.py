@@ -103,13 +103,15 @@ class RecencyMemory:
             version=version,
             description=description,
         )
-        self._keeping(settings.checked())
+        checked = settings.checked()
+        search = checked.searches
+        self._keeping(checked, None if search is None else embedding_of(name, search))
 
-    def _keeping(self, settings: MemorySettings) -> None:
+    def _keeping(self, settings: MemorySettings, embedding: Embedding | None) -> None:
         self._settings = settings
         search = settings.searches
         self._search = search
-        self._embedding: Embedding | None = None if search is None else embedding_of(settings.name, search)
+        self._embedding = embedding
         self._backend: MemoryBackend = backend_of(settings, "" if self._embedding is None else self._embedding.name)
         self._catching_up = None
         if search is not None and self._embedding is not None and isinstance(self._backend, KeptUnsearched):
@@ -140,13 +142,12 @@ class RecencyMemory:
 
     def per_run(self) -> "PerRunMemory":
         """The same memory, except that it is empty when a run begins and gone when it ends."""
-        return PerRunMemory(self.card, partial(self._empty, self._settings))
+        return PerRunMemory(self.card, partial(self._empty, self._settings.in_process()))
 
-    @classmethod
-    def _empty(cls, settings: MemorySettings) -> "RecencyMemory":
+    def _empty(self, settings: MemorySettings) -> "RecencyMemory":
         """One that searches alike, in the process."""
-        memory = cls.__new__(cls)
-        memory._keeping(settings.in_process())  # noqa: SLF001  # of its own class
+        memory = RecencyMemory.__new__(RecencyMemory)
+        memory._keeping(settings, self._embedding)  # noqa: SLF001  # of its own class
         return memory
 
     # what is asked
