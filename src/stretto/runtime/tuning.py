@@ -101,17 +101,17 @@ class Tuning:
 
     def refresh(self) -> None:
         """Go by the settings that the store holds; one query when none came since."""
-        newest = self._store.settings_revision(self._plan.name)
-        if newest != self.tuned.revision:
+        if self._store.settings_revision(self._plan.name) != self.tuned.revision:
             with self._lock:
-                if newest < self.tuned.revision:
+                known = self._store.settings(self._plan.name)  # again: another thread may have changed one meanwhile
+                if _newest(known) < self.tuned.revision:
                     _log.warning(
                         "the settings of workflow '%s' are gone from %s, which was deleted or replaced; what that file "
                         "holds now goes",
                         self._plan.name,
                         self._store.path,
                     )
-                self._apply(self._store.settings(self._plan.name))
+                self._apply(known)
 
     def change(self, key: str, value: Given, by: str, reason: str) -> Setting:
         """Keep another value, or None to take one back, and go by it.
@@ -124,7 +124,7 @@ class Tuning:
         with self._lock:
             while True:
                 known = self._store.settings(self._plan.name)
-                after = known[-1].revision if known else 0
+                after = _newest(known)
                 if after != self.tuned.revision:
                     self._apply(known)  # which tells those that do not fit this file: they are not held against it
                 tunable = self._found(key, value, known)
@@ -182,11 +182,10 @@ class Tuning:
 
     def _apply(self, settings: Sequence[Setting]) -> None:
         """Compile under all settings and let what runs go by that; the lock is held."""
-        revision = settings[-1].revision if settings else 0
         self._settings = {setting.key: setting for setting in settings}
         self._passed_over = {}
         plan = self._compiled(settings)
-        self.tuned.take(self._plan, plan, revision)
+        self.tuned.take(self._plan, plan, _newest(settings))
         self._protections.retune(plan.protections, plan.streaks)
         if plan.business is not None:
             self._standbys.retune(self._plan, plan.business.streak)
@@ -252,6 +251,11 @@ class Tuning:
             )
         tunable[key].hold()
         return tunable[key]
+
+
+def _newest(settings: Sequence[Setting]) -> int:
+    """Revision of the last change, 0 where there is none."""
+    return settings[-1].revision if settings else 0
 
 
 def _as_written(key: str, value: object) -> SettingValue:

@@ -644,6 +644,22 @@ class TestFollowing:
         assert workflow.settings["steps.ask.timeout"].value == "1s"
         assert "the settings of workflow 'desk' are gone from" in caplog.text
 
+    def test_a_look_that_a_change_overtook_takes_nothing_for_gone(
+        self, workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        workflow = desk(workflow_of)
+        set_at_once(workflow, "steps.ask.timeout", "4s")
+        look = workflow.store.settings_revision
+
+        def look_and_be_overtaken(name: str) -> int:
+            found = look(name)
+            set_at_once(workflow, "steps.ask.timeout", "5s")
+            return found
+
+        monkeypatch.setattr(workflow.store, "settings_revision", look_and_be_overtaken)
+        assert workflow.settings["steps.ask.timeout"].value == "5s"
+        assert not caplog.text
+
     def test_a_process_that_was_forked_follows_anew(self, workflow_of: WorkflowOf) -> None:
         """It has the objects of its parent, and none of its threads."""
         workflow, following = desk(workflow_of), Following(poll_s=0.01)
