@@ -74,7 +74,7 @@ class Businesses:
         )
         return BusinessFallback(
             op=_asked(plain, request),
-            takes=_taken(workflow, card) or None,
+            takes=_taken(workflow, card),
             is_mapped=request is not None,
             output=() if output is None else output.getters,
             crossings_out=meanings.left_of(meant if spec.output else meanings.into_answer(spec.component, answer)),
@@ -142,7 +142,8 @@ class Businesses:
         """Its request, as mapped; None without a mapping, after holding what it takes to the workflow's input."""
         mappings, at = spec.input_mapping, spec.component.span
         if mappings is None:
-            fields = [FieldMapping(Located(name, at), Located(f"input.{name}", at)) for name in _taken(workflow, card)]
+            taken = _taken(workflow, card) or ()
+            fields = [FieldMapping(Located(name, at), Located(f"input.{name}", at)) for name in taken]
             compile_mapping(self._reader, fields, names, card.input, at, f"the fallback '{card.name}'")
             return None
         mapped = compile_mapping(self._reader, mappings, names, card.input, at, f"the fallback '{card.name}'")
@@ -207,10 +208,14 @@ def _schemas(workflow: WorkflowSpec) -> tuple[Schema | None, Schema | None]:
     )
 
 
-def _taken(workflow: WorkflowSpec, card: Card) -> frozenset[str]:
-    """The fields of the workflow's input that a component takes; empty where neither says what there is."""
-    takes, schema = frozenset(from_schema(card.input).fields), _schemas(workflow)[0]
-    if schema is None:
-        return takes
-    given = frozenset(from_schema(schema).fields)
-    return takes & given if takes else given
+def _taken(workflow: WorkflowSpec, card: Card) -> frozenset[str] | None:
+    """The fields of the workflow's input that a component takes, which may be none; None where neither says what there
+    is."""
+    takes, given = (None if schema is None else _declared(schema) for schema in (card.input, _schemas(workflow)[0]))
+    return given if takes is None else takes if given is None else takes & given
+
+
+def _declared(schema: Schema) -> frozenset[str] | None:
+    """The fields that a schema tells of; None where it leaves open what there is."""
+    declared = from_schema(schema)
+    return frozenset(declared.fields) if declared.fields or declared.sealed else None

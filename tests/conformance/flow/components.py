@@ -202,6 +202,11 @@ async def rules(risk: str, reason: str = "") -> dict[str, str]:
 
 
 @stretto.component(effects="pure")
+async def card_rules() -> Text:
+    return {"text": "call 110"}
+
+
+@stretto.component(effects="pure")
 async def number_rules(n: int) -> Number:
     return {"n": 0}
 
