@@ -6,7 +6,8 @@ known by then.
 
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ SERVERS: Final = (
         tool="cobc",
         debian="gnucobol",
         build=("cobc", "-x", "-o", "../build/social", "social.cob"),
+        makes="../build/social",
     ),
 )
 
@@ -44,17 +46,20 @@ CALLS: Final = (
 )
 
 
-def calls(words: Sequence[str], folder: Path) -> list[Any]:
-    """What one caller is told, call after call. The servers live for as long; the folder keeps the runs."""
+@contextmanager
+def running(folder: Path) -> Iterator[Path]:
+    """The servers run; gives the workflow that asks them, a file in the folder."""
     build(SERVERS)
     with started(SERVERS, free=True) as ports:
         file = folder / "workflow.yaml"
         file.write_text(workflow_at(HERE / "workflow.yaml", SERVERS, ports), encoding="utf-8")
-        workflow = stretto.load(file, store=folder / "runs.db")
-        try:
-            return [workflow.run_sync({"caller": CALLER, "words": each}) for each in words]
-        finally:
-            workflow.close()
+        yield file
+
+
+def calls(words: Sequence[str], file: Path) -> list[Any]:
+    """What one caller is told, call after call. The runs are kept beside the workflow's file."""
+    with stretto.load(file, store=file.with_name("runs.db")) as workflow:
+        return [workflow.run_sync({"caller": CALLER, "words": each}) for each in words]
 
 
 def main() -> None:
@@ -62,8 +67,8 @@ def main() -> None:
     if missing(SERVERS):
         raise SystemExit(f"not installed: {', '.join(missing(SERVERS))}")
     words = sys.argv[1:] or CALLS
-    with tempfile.TemporaryDirectory() as folder:
-        for asked, run in zip(words, calls(words, Path(folder)), strict=True):
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as file:
+        for asked, run in zip(words, calls(words, file), strict=True):
             print(f"caller   {asked}\nhotline  {run.output_value['say']}")
 
 

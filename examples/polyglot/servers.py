@@ -37,6 +37,8 @@ class Server:
     """In the workflow; 0 for a program that is started for each call."""
     build: Sequence[str] = ()
     """In its folder; nothing where it runs as it is."""
+    makes: str = ""
+    """What it builds, from its folder: newer than all that stands there, it is not built again."""
     start: Sequence[str] = ()
     """In its folder; the port follows, and what else it is told."""
 
@@ -48,6 +50,7 @@ MEMORY: Final = Server(
     debian="default-jdk-headless",
     port=8103,
     build=("javac", "-d", "../build/memory", "Memory.java"),
+    makes="../build/memory/Memory.class",
     start=("java", "-cp", "../build/memory", "Memory", "--port"),
 )
 
@@ -59,6 +62,7 @@ SERVERS: Final = (
         debian="golang-go",
         port=8101,
         build=("go", "build", "-o", "../build/executor", "."),
+        makes="../build/executor",
         start=("../build/executor", "--port"),
     ),
     Server(
@@ -76,6 +80,7 @@ SERVERS: Final = (
         tool="cobc",
         debian="gnucobol",
         build=("cobc", "-x", "-o", "../build/standing", "standing.cob"),
+        makes="../build/standing",
     ),
 )
 
@@ -86,11 +91,17 @@ def missing(servers: Sequence[Server]) -> list[str]:
 
 
 def build(servers: Sequence[Server]) -> None:
-    """Build what must be built. Raises CalledProcessError where a compiler refuses."""
+    """Build what is older than its sources. Raises CalledProcessError where a compiler refuses."""
     for server in servers:
-        if server.build:
+        if server.build and not _is_built(server):
             (server.folder.parent / "build").mkdir(exist_ok=True)
             subprocess.run(server.build, cwd=server.folder, check=True)
+
+
+def _is_built(server: Server) -> bool:
+    made = server.folder / server.makes
+    sources = [*server.folder.iterdir(), Path(__file__)]
+    return made.exists() and made.stat().st_mtime > max(source.stat().st_mtime for source in sources)
 
 
 @contextmanager

@@ -67,8 +67,7 @@ def _value(schema: Any, root: Schema, depth: int) -> Json:  # Any: a part of a J
 
 
 def _of_type(schema: Mapping[str, Any], root: Schema, depth: int) -> Json:
-    types = schema.get("type", "string")
-    match types[0] if isinstance(types, list) else types:
+    match _type_of(schema):
         case "object":
             return _object(schema, root, depth)
         case "array":
@@ -84,6 +83,14 @@ def _of_type(schema: Mapping[str, Any], root: Schema, depth: int) -> Json:
             return False
         case _:
             return None
+
+
+def _type_of(schema: Mapping[str, Any]) -> Any:  # Any: a part of a JSON Schema
+    """The first of its types; of a text that must fit a pattern, which no made-up text does, the next one."""
+    types = schema.get("type", "string")
+    if not isinstance(types, list):
+        return types
+    return types[1] if types[0] == "string" and "pattern" in schema and len(types) > 1 else types[0]
 
 
 def _referred(pointer: str, root: Schema) -> Any:  # Any: a part of a JSON Schema

@@ -27,6 +27,7 @@ def of(required: dict[str, Any], **more: Any) -> dict[str, Any]:
         ({"type": "number", "minimum": 0, "maximum": 1}, 0),
         ({"type": "boolean"}, False),
         ({"type": ["null", "string"]}, None),
+        ({"type": ["string", "number"], "pattern": "^[0-9]+$", "minimum": 0, "maximum": 9}, 0),
         ({"type": "array", "items": {"type": "integer"}}, [0]),
         ({"type": "array", "items": {"type": "string"}, "minItems": 2}, ["...", "..."]),
         (of({"id": {"type": "string"}}), {"id": "..."}),
