@@ -65,6 +65,16 @@ def setting_of(page: Page) -> Iterator[Setting]:
         elif page.name == "docs/how-to/serve-a-component.md":
             place = stack.enter_context(_served(page)).removeprefix("http://")
             yield Setting(replaced={"127.0.0.1:8081": place})
+        elif page.name == "docs/how-to/serve-a-workflow.md":
+            url, _ = stack.enter_context(_served_workflow(page, "workflow.yaml"))
+            yield Setting(replaced={"http://127.0.0.1:8080": url})
+        elif page.name == "docs/how-to/federate.md":
+            url, store = stack.enter_context(_served_workflow(page, "warehouse/workflow.yaml"))
+            place = url.removeprefix("http://")
+            yield Setting(
+                variables={"STRETTO_ACP_ALLOW": place},
+                replaced={"127.0.0.1:8091": place, "warehouse/runs.db": str(store)},
+            )
         elif page.name == "docs/how-to/legacy-programs.md":
             yield Setting(files={"rules/credit_rules.cob": CREDIT_RULES})
         else:
@@ -128,6 +138,26 @@ def _gateway(upstream: str, store: Path) -> Iterator[str]:
             yield orjson.loads(process.stdout.readline())["url"]
         finally:
             process.terminate()
+
+
+@contextmanager
+def _served_workflow(page: Page, workflow: str) -> Iterator[tuple[str, Path]]:
+    """A workflow that a page brings along, served; yields where it is, and where its runs are kept."""
+    stretto = Path(sys.executable).with_name("stretto")
+    with TemporaryDirectory() as folder:
+        store = Path(folder) / "served.db"
+        for block in page.blocks:
+            if block.file:
+                file = Path(folder) / block.file
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(block.text)
+        command = [str(stretto), "serve", str(Path(folder) / workflow), "--http", ":0", "--store", str(store), "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            try:
+                yield orjson.loads(process.stdout.readline())["http"], store
+            finally:
+                process.terminate()
 
 
 @contextmanager

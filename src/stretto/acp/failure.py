@@ -88,7 +88,7 @@ def failure_of(error: StrettoError, run_id: str = "") -> Failure:
         reason=next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), ""),
         retry_after_ms=None if error.retry_after_s is None else error.retry_after_s * 1000.0,
         violations=error.violations if isinstance(error, ContractError) else (),
-        run_id=run_id,
+        run_id=run_id or error.run_id,
     )
     metadata = {} if error.sent else {SENT: "no"}
     if error.retryable is not failure.retryable:
@@ -103,6 +103,7 @@ def component_error(failure: Failure) -> ComponentError:
     error = ComponentError(failure.message, failure.code) if make is None else make(failure)
     error.rpc_code = failure.code
     error.retry_after_s = after_s
+    error.run_id = failure.run_id
     error.sent = error.sent and failure.metadata.get(SENT) != "no"
     error.retryable = {"yes": True, "no": False}.get(failure.metadata.get(_RETRYABLE, ""), failure.retryable)
     return error

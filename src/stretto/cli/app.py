@@ -17,6 +17,7 @@ VERBS: Final = {
     "run": "stretto.cli.run",
     "runs": "stretto.cli.runs",
     "config": "stretto.cli.config",
+    "serve": "stretto.cli.serve",
     "resources": "stretto.cli.resources",
     "train": "stretto.cli.train",
     "semantics": "stretto.cli.semantics",

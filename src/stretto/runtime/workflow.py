@@ -81,6 +81,11 @@ class Workflow:
         return self.plan.name
 
     @property
+    def budget(self) -> BudgetSpec:
+        """What a run may spend that is not given a budget of its own, as it holds now."""
+        return self._tuning.tuned.of(self.plan).budget
+
+    @property
     def protections(self) -> dict[str, ProtectionStats]:
         """What became of the calls of each protected component: of all runs of this workflow and of those made from it,
         in this process.

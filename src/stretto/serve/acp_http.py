@@ -23,6 +23,7 @@ from stretto.types.errors import Code
 
 Scope: TypeAlias = Mapping[str, Any]
 Send: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 Header: TypeAlias = tuple[bytes, bytes]
 """Of ASGI. Any: a message holds what its type says."""
 
@@ -49,6 +50,12 @@ class Reply(msgspec.Struct, frozen=True):
     headers: tuple[Header, ...]
     body: bytes
 
+    async def sent(self, send: Send) -> None:
+        """Send it."""
+        headers = [*self.headers, (b"content-length", b"%d" % len(self.body))]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
 
 class _UnreadError(Exception):
     """Refused before the body was read, so that the connection can carry no other request."""
@@ -74,9 +81,7 @@ class AcpHttp:
             reply = self._other(scope) if verb is None else await self._asked(verb, scope, receive)
         except ConnectionError:  # nobody is there to be answered
             return
-        headers = [*reply.headers, (b"content-length", b"%d" % len(reply.body))]
-        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        await send({"type": "http.response.body", "body": reply.body})
+        await reply.sent(send)
 
     async def _asked(self, verb: Verb, scope: Scope, receive: Receive) -> Reply:
         """The reply to a verb, whatever happens; ConnectionError when the client hung up."""
@@ -86,14 +91,14 @@ class AcpHttp:
             return await self._answer(verb, scope, receive, arrived)
         except (AcpError, _UnreadError) as error:
             code = error.failure.code
-            return _problem(error.failure, closes=isinstance(error, _UnreadError))
+            return problem_reply(error.failure, closes=isinstance(error, _UnreadError))
         except ConnectionError:
             code = Code.CANCELLED
             raise
         except Exception:  # noqa: BLE001  # the boundary: nothing of it goes over the wire
             _log.exception("a call of %s failed inside the server", verb)
             code = Code.INTERNAL
-            return _problem(Failure(code=code, message="the server failed; its log says how"))
+            return problem_reply(Failure(code=code, message="the server failed; its log says how"))
         finally:
             self._metrics.count(verb, code, asyncio.get_running_loop().time() - arrived)
 
@@ -147,7 +152,7 @@ class AcpHttp:
         if path not in ("/livez", "/readyz", "/metrics", OPENAPI):
             served = "POST /acp/v1/{plan|execute|observe|reflect|describe|vjp}, GET /livez, /readyz, /metrics"
             message = f"{scope['method']} {path[:200]} is not served; served are {served} and {OPENAPI}"
-            return _problem(Failure(code=Code.NOT_FOUND, message=message))
+            return problem_reply(Failure(code=Code.NOT_FOUND, message=message))
         if scope["method"] not in _READING:
             return _not_by(scope, "GET, HEAD")
         if path == "/livez":
@@ -157,7 +162,7 @@ class AcpHttp:
         try:
             self._hold_token(dict(scope["headers"]))
         except AcpError as error:
-            return _problem(error.failure)
+            return problem_reply(error.failure)
         if path == OPENAPI:
             return Reply(200, (_JSON,), msgspec.json.encode(openapi()))
         return Reply(200, ((b"content-type", CONTENT_TYPE.encode()),), self._metrics.text())
@@ -171,7 +176,8 @@ def read(body: bytes, form: type[M]) -> M:
         raise malformed(f"the body is no {form.__name__}: {error}") from error
 
 
-def _problem(failure: Failure, *, closes: bool = False) -> Reply:
+def problem_reply(failure: Failure, *, closes: bool = False) -> Reply:
+    """The reply that tells a failure; `closes` ends the connection."""
     status, headers, body = problem_of(failure)
     sent = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     if failure.code is Code.UNAUTHENTICATED:
@@ -183,7 +189,7 @@ def _problem(failure: Failure, *, closes: bool = False) -> Reply:
 
 def _not_by(scope: Scope, allowed: str) -> Reply:
     message = f"{scope['path']} is not served by {scope['method']}; ask by {allowed}"
-    reply = _problem(Failure(code=Code.INVALID_ARGUMENT, message=message))
+    reply = problem_reply(Failure(code=Code.INVALID_ARGUMENT, message=message))
     return Reply(reply.status, (*reply.headers, (b"allow", allowed.encode())), reply.body)
 
 

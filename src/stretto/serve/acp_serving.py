@@ -8,7 +8,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import msgspec
 import uvicorn
@@ -16,7 +16,7 @@ import uvicorn
 from stretto.acp.server.desk import Desk
 from stretto.acp.server.tokens import Tokens
 from stretto.serve.acp_guard import GuardedProtocol
-from stretto.serve.acp_http import AcpHttp
+from stretto.serve.acp_http import AcpHttp, App
 from stretto.serve.acp_metrics import AcpMetrics
 from stretto.serve.acp_tls import Tls
 from stretto.serve.listening import address_of, listen
@@ -33,6 +33,10 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _log: Final = logging.getLogger(__name__)
 
 
+Beside: TypeAlias = Callable[[App, AcpMetrics], App]
+"""What answers other paths over HTTP: of the protocol's application it makes the one to serve."""
+
+
 class Doors(msgspec.Struct, frozen=True, kw_only=True):
     """Where a desk is reached, and by whom."""
 
@@ -42,6 +46,7 @@ class Doors(msgspec.Struct, frozen=True, kw_only=True):
     tokens: Tokens | None = None
     """None lets everybody in."""
     tls: Tls | None = None
+    beside: Beside | None = None
 
 
 class Door(Protocol):
@@ -69,10 +74,18 @@ class HttpDoor:
     """HTTP by uvicorn, at a socket that listens already."""
 
     def __init__(
-        self, desk: Desk, listening: socket.socket, *, tokens: Tokens | None, metrics: AcpMetrics, tls: Tls | None
+        self,
+        desk: Desk,
+        listening: socket.socket,
+        *,
+        tokens: Tokens | None,
+        metrics: AcpMetrics,
+        tls: Tls | None,
+        beside: Beside | None = None,
     ) -> None:
+        protocol = AcpHttp(desk, tokens, metrics)
         config = uvicorn.Config(
-            AcpHttp(desk, tokens, metrics),
+            protocol if beside is None else beside(protocol, metrics),
             http=GuardedProtocol,
             ws="none",
             lifespan="off",
@@ -165,7 +178,9 @@ def _made(desk: Desk, doors: Doors, sockets: ExitStack) -> dict[str, Door]:
     metrics, made = AcpMetrics(desk), dict[str, Door]()
     if doors.http is not None:
         listening = sockets.enter_context(listen(*doors.http))
-        made["http"] = HttpDoor(desk, listening, tokens=doors.tokens, metrics=metrics, tls=doors.tls)
+        made["http"] = HttpDoor(
+            desk, listening, tokens=doors.tokens, metrics=metrics, tls=doors.tls, beside=doors.beside
+        )
     if doors.grpc is not None:
         from stretto.serve.acp_grpc import GrpcDoor  # its packages are those of another extra
 

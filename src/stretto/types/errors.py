@@ -239,6 +239,8 @@ class ComponentError(StrettoError):
     """False when the request surely never left: whatever the code, a write did not happen."""
     queue_ms: float = 0.0
     """Milliseconds that the call waited in a queue of the component's own, as for a connection, before it failed."""
+    run_id = ""
+    """Run of another workflow that was made of the call, and failed."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """What is said of a component to those who ask."""
 
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from stretto.acp import messages as m
 from stretto.acp.names import STEP_VERBS, Verb
@@ -13,6 +13,16 @@ _MOST_USED_FIRST: Final = (Verb.EXECUTE, Verb.PLAN, Verb.OBSERVE)
 
 _BLOBS: Final = "blobs"
 """Capability of every component here: its server takes large values by digest."""
+
+
+@runtime_checkable
+class Promises(Protocol):
+    """A component that promises something of its answers."""
+
+    @property
+    def sla(self) -> m.Sla:
+        """What."""
+        ...
 
 
 def verbs_of(component: Component) -> tuple[Verb, ...]:
@@ -46,5 +56,6 @@ def wire_card(component: Component, limits: Limits) -> m.WireCard:
         verbs=tuple(verb.value for verb in verbs_of(component)),
         capabilities=(*card.capabilities, _BLOBS),
         description=card.description,
+        sla=component.sla if isinstance(component, Promises) else m.Sla(),
         max_request_bytes=limits.max_request_bytes,
     )

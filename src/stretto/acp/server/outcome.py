@@ -33,6 +33,9 @@ T = TypeVar("T")
 GRADIENT_HANDLE: Final = "gradient_handle"
 """Key in a response's evidence: by what the component finds this call again."""
 
+RUN_ID: Final = "run_id"
+"""Key in a response's evidence: the run that was made of the call, where a workflow answered."""
+
 _NOTHING: Final = m.Result().usage
 """The default itself, which is left out where it is written."""
 
@@ -143,7 +146,7 @@ def _result(served: Served, response: Response, waited_ms: float, worked_ms: flo
     evidence = dict(response.evidence) if response.evidence else {}
     if evidence:
         evidence = orjson.loads(_encoded(f"the evidence of '{served.card.name}'", evidence))
-    handle = evidence.get(GRADIENT_HANDLE)
+    handle, run_id = evidence.get(GRADIENT_HANDLE), evidence.pop(RUN_ID, None)
     return m.Result(
         outcome=str(response.outcome),
         usage=_NOTHING if response.usage is None else _spent(served.card.name, response.usage),
@@ -151,6 +154,7 @@ def _result(served: Served, response: Response, waited_ms: float, worked_ms: flo
         service_ms=round(max(0.0, worked_ms - inside_ms), 3),
         evidence=evidence,
         component=served.ref,
+        run_id=run_id if isinstance(run_id, str) else "",
     ), handle if isinstance(handle, str) else ""
 
 

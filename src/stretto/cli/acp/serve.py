@@ -104,7 +104,7 @@ def serve(
         http=read_place("--http", http or DEFAULT_HTTP) if http or not grpc else None,
         grpc=read_place("--grpc", grpc) if grpc else None,
         tokens=read_tokens(token_env, token_file),
-        tls=_tls(tls_cert, tls_key, tls_client_ca),
+        tls=tls_of(tls_cert, tls_key, tls_client_ca),
     )
     limits = Limits(
         max_concurrent=max_concurrent,
@@ -113,7 +113,7 @@ def serve(
         max_call_s=max_seconds,
     )
     desk = Desk(components_of(file), limits)
-    _warn(doors)
+    warn_of_strangers(doors)
 
     def tell(urls: Mapping[str, str]) -> None:
         names = [served.card.name for served in desk.served]
@@ -122,7 +122,7 @@ def serve(
         else:
             note(f"serving {', '.join(names)} at {', '.join(urls.values())}; Ctrl-C or SIGTERM stops it")
 
-    run_async(serve_desk(desk, doors, grace_s=grace, when_ready=tell, when_stopping=_tell_stopping), fast_loop())
+    run_async(serve_desk(desk, doors, grace_s=grace, when_ready=tell, when_stopping=tell_stopping), fast_loop())
 
 
 def _need_extras(*, with_grpc: bool) -> None:
@@ -132,7 +132,8 @@ def _need_extras(*, with_grpc: bool) -> None:
         raise MissingExtraError("stretto acp serve --grpc", "grpc")
 
 
-def _tls(cert: Path | None, key: Path | None, client_ca: Path | None) -> "Tls | None":
+def tls_of(cert: Path | None, key: Path | None, client_ca: Path | None) -> "Tls | None":
+    """By what the server proves who it is. Raises UsageError for half of it."""
     if cert is None and key is None and client_ca is None:
         return None
     if cert is None or key is None:
@@ -142,13 +143,14 @@ def _tls(cert: Path | None, key: Path | None, client_ca: Path | None) -> "Tls | 
     return read_tls(cert, key, client_ca)
 
 
-def _warn(doors: "Doors") -> None:
+def warn_of_strangers(doors: "Doors") -> None:
     """Say who may call, where that is everybody."""
     hosts = [place[0] for place in (doors.http, doors.grpc) if place is not None and not is_loopback(place[0])]
     if hosts and doors.tokens is None:
         note(f"whoever reaches {hosts[0]} may call; --token-env or --token-file says who may")
 
 
-def _tell_stopping(in_progress: int) -> None:
+def tell_stopping(in_progress: int) -> None:
+    """Say why it does not end at once."""
     if in_progress:
         note(f"stopping: {in_progress} calls are in progress; a second signal ends them at once")

@@ -1,0 +1,204 @@
+"""`stretto serve`: workflows as components of other servers, as tools, and as models."""
+
+import asyncio
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from stretto.cli.acp.place import read_place
+from stretto.cli.acp.serve import tell_stopping, tls_of, warn_of_strangers
+from stretto.cli.help import VerbCommand
+from stretto.cli.options import AsJson, StorePath
+from stretto.cli.stopping import run_async
+from stretto.cli.terminal import note, print_json
+from stretto.runtime.load import load, store_path
+from stretto.store.sqlite import Store
+from stretto.types.errors import MissingExtraError, UsageError
+from stretto.types.json import JsonObject
+
+if TYPE_CHECKING:  # it imports what the extra brings
+    from stretto.acp.server.tokens import Tokens
+    from stretto.serve.faces.serving import ChatNames, Faces
+DEFAULT_HTTP: Final = ":8080"
+"""Where HTTP is answered when no door is named."""
+
+FACES: Final = ("mcp", "openai")
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def serve(
+    files: Annotated[list[Path], typer.Argument(metavar="WORKFLOW...", help="Workflow files.", show_default=False)],
+    http: Annotated[
+        str | None,
+        typer.Option(
+            "--http",
+            metavar="HOST:PORT",
+            help=f"Where to answer HTTP; port 0 takes a free one. [default: {DEFAULT_HTTP}, without --grpc]",
+            show_default=False,
+        ),
+    ] = None,
+    grpc: Annotated[
+        str | None,
+        typer.Option("--grpc", metavar="HOST:PORT", help="Where to answer gRPC.", show_default=False),
+    ] = None,
+    mcp_stdio: Annotated[
+        bool, typer.Option("--mcp-stdio", help="Answer as an MCP server on stdin and stdout, and nowhere else.")
+    ] = False,
+    face: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--face",
+            metavar="mcp|openai",
+            help="What else they are over HTTP; may be repeated. [default: both, as far as they fit]",
+            show_default=False,
+        ),
+    ] = None,
+    chat_input: Annotated[
+        str | None,
+        typer.Option("--chat-input", metavar="FIELD", help="Input field of the user's message.", show_default=False),
+    ] = None,
+    chat_output: Annotated[
+        str | None,
+        typer.Option("--chat-output", metavar="FIELD", help="Output field that is the reply.", show_default=False),
+    ] = None,
+    max_concurrent: Annotated[
+        int, typer.Option("--max-concurrent", metavar="N", min=1, help="Runs that are worked on at once.")
+    ] = 64,
+    max_queued: Annotated[
+        int, typer.Option("--max-queued", metavar="N", min=0, help="Calls that wait for that; more are refused.")
+    ] = 256,
+    max_request_bytes: Annotated[
+        int, typer.Option("--max-request-bytes", metavar="N", min=1, help="Largest request.")
+    ] = 4194304,
+    max_seconds: Annotated[
+        float, typer.Option("--max-seconds", metavar="S", min=0.001, help="The longest that one run may take.")
+    ] = 300.0,
+    grace: Annotated[
+        float, typer.Option("--grace", metavar="S", min=0, help="For runs in progress when it is told to stop.")
+    ] = 10.0,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", metavar="PEM", help="Certificate chain.", show_default=False)
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", metavar="PEM", help="Its key.", show_default=False)
+    ] = None,
+    token_env: Annotated[
+        str | None,
+        typer.Option(
+            "--token-env",
+            metavar="NAME",
+            help="Environment variable with the bearer tokens that are accepted.",
+            show_default=False,
+        ),
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", metavar="PATH", help="File of them, one a line.", show_default=False)
+    ] = None,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve workflows until SIGTERM or Ctrl-C: as components of other servers, as tools (MCP), and as models (OpenAI).
+
+    Each call is a run, kept in the store. Without HOST only this machine reaches it; health is at /livez and /readyz,
+    figures at /metrics. With --json what is served, and where, is the document on stdout, once requests are taken.
+    """
+    _need_extras(with_grpc=grpc is not None, with_mcp=mcp_stdio or "mcp" in (face or ()))
+    from stretto.acp.server import Limits
+    from stretto.acp.server.tokens import read_tokens
+    from stretto.serve.acp_serving import Doors, serve_desk
+    from stretto.serve.faces.serving import ChatNames, Faces
+    from stretto.serve.listening import fast_loop
+
+    limits = Limits(
+        max_concurrent=max_concurrent,
+        max_queued=max_queued,
+        max_request_bytes=max_request_bytes,
+        max_call_s=max_seconds,
+    )
+    kept = Store(store_path(store))
+    faces = Faces([load(file, store=kept) for file in files], limits)
+    if mcp_stdio:
+        if http or grpc:
+            raise UsageError("--mcp-stdio answers on stdin and stdout only; leave out --http and --grpc")
+        run_async(_on_stdio(faces))
+        return
+    tokens = read_tokens(token_env, token_file)
+    _put_on(faces, face, ChatNames(asked=chat_input, answered=chat_output), tokens)
+    doors = Doors(
+        http=read_place("--http", http or DEFAULT_HTTP) if http or not grpc else None,
+        grpc=read_place("--grpc", grpc) if grpc else None,
+        tokens=tokens,
+        tls=tls_of(tls_cert, tls_key, None),
+        beside=faces.beside,
+    )
+    warn_of_strangers(doors)
+
+    def tell(urls: Mapping[str, str]) -> None:
+        _tell(faces, urls, kept.path, as_json=as_json)
+
+    async def answer() -> None:
+        async with faces.living():
+            await serve_desk(faces.desk, doors, grace_s=grace, when_ready=tell, when_stopping=tell_stopping)
+
+    run_async(answer(), fast_loop())
+
+
+def _put_on(faces: "Faces", asked: Sequence[str] | None, names: "ChatNames", tokens: "Tokens | None") -> None:
+    """The faces that were asked for, or all that can be had."""
+    for each in asked or ():
+        if each not in FACES:
+            raise UsageError(f"--face is '{each}'; expected {' or '.join(FACES)}")
+    chosen = asked or FACES
+    is_named = names.asked is not None or names.answered is not None
+    faces.add_runs(tokens)
+    if "openai" in chosen or is_named:
+        faces.add_models(names, tokens, must_fit=is_named or "openai" in (asked or ()))
+    if "mcp" in chosen and _has("mcp"):
+        faces.add_tools(tokens)
+
+
+def _tell(faces: "Faces", urls: Mapping[str, str], store: Path, *, as_json: bool) -> None:
+    workflows: JsonObject = {}
+    for served in faces.desk.served:
+        card = served.card
+        workflows[card.name] = {"version": card.version, "digest": card.digest, "effect": str(card.effect_of(""))}
+    if as_json:
+        print_json({**urls, "store": str(store), "workflows": workflows, "models": [*faces.models]})
+        return
+    for why in faces.unfit.values():
+        note(why)
+    note(f"serving {', '.join(workflows)} at {', '.join(urls.values())}, kept in {store}; Ctrl-C or SIGTERM stops it")
+
+
+async def _on_stdio(faces: "Faces") -> None:
+    """Until stdin ends, or a signal."""
+    from stretto.serve.faces.tools import serve_stdio
+
+    serving = asyncio.ensure_future(serve_stdio(faces.asking))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
+    await faces.desk.open()
+    try:
+        with suppress(asyncio.CancelledError):
+            await serving
+    finally:
+        await faces.desk.close()
+
+
+def _need_extras(*, with_grpc: bool, with_mcp: bool) -> None:
+    if not (_has("uvicorn") and _has("prometheus_client") and _has("starlette")):
+        raise MissingExtraError("stretto serve", "serve")
+    if with_grpc and not (_has("grpc") and _has("grpc_health")):
+        raise MissingExtraError("stretto serve --grpc", "grpc")
+    if with_mcp and not _has("mcp"):
+        raise MissingExtraError("stretto serve as an MCP server", "mcp")
+
+
+def _has(package: str) -> bool:
+    return find_spec(package) is not None

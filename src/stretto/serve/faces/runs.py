@@ -1,0 +1,99 @@
+"""Workflows asked in Stretto's own words: ``POST /v1/workflows/NAME/runs``."""
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+import orjson
+
+from stretto.acp.failure import AcpError, Failure
+from stretto.acp.server import Answer
+from stretto.acp.server.refusal import malformed
+from stretto.acp.server.tokens import Tokens
+from stretto.serve.acp_body import Receive
+from stretto.serve.acp_http import Reply, Scope, Send, problem_reply
+from stretto.serve.faces.answered import EVIDENCE
+from stretto.serve.faces.asking import Ask, Asking
+from stretto.serve.faces.receiving import received
+from stretto.types.errors import Code
+from stretto.types.json import Json, JsonObject
+
+_PATH: Final = re.compile(r"/v1/workflows/([^/]+)/runs")
+
+_log: Final = logging.getLogger(__name__)
+
+
+class RunRequestBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run is asked for."""
+
+    input: dict[str, Json]
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    seed: int | None = None
+    deadline_ms: int | None = None
+
+
+class RunsFace:
+    """The ASGI application for these paths."""
+
+    def __init__(self, asking: Asking, tokens: Tokens | None) -> None:
+        self._asking = asking
+        self._tokens = tokens
+
+    def serves(self, path: str) -> bool:
+        """Whether a path is one of these."""
+        return _PATH.fullmatch(path) is not None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            reply = await self._answer(scope, receive)
+        except AcpError as error:
+            reply = problem_reply(error.failure)
+        except ConnectionError:  # nobody is there to be answered
+            return
+        except Exception:  # noqa: BLE001  # the boundary: nothing of it goes over the wire
+            _log.exception("a run was asked for, and the server failed")
+            reply = problem_reply(Failure(code=Code.INTERNAL, message="the server failed; its log says how"))
+        await reply.sent(send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Reply:
+        headers = dict(scope["headers"])
+        if self._tokens is not None:
+            self._tokens.hold(headers.get(b"authorization"))
+        if scope["method"] != "POST":
+            told = f"{scope['path'][:200]} is not served by {scope['method']}; ask by POST"
+            return problem_reply(Failure(code=Code.INVALID_ARGUMENT, message=told))
+        async with received(receive, headers, self._asking.desk.limits) as body:
+            answer = await self._asking.answer(_ask(scope["path"], body, headers))
+        return Reply(200, ((b"content-type", b"application/json"),), orjson.dumps(_told(answer)))
+
+
+def _ask(path: str, body: bytes, headers: Mapping[bytes, bytes]) -> Ask:
+    found = _PATH.fullmatch(path)
+    try:
+        asked = msgspec.json.decode(body, type=RunRequestBody)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise malformed(f"the body asks for no run: {error}") from error
+    return Ask(
+        workflow="" if found is None else found[1],
+        input=asked.input,
+        face="runs",
+        key=headers.get(b"idempotency-key", b"").decode("latin-1"),
+        labels=asked.labels,
+        seed=asked.seed,
+        remaining_ms=asked.deadline_ms,
+        traceparent=headers.get(b"traceparent", b"").decode("latin-1"),
+    )
+
+
+def _told(answer: Answer) -> JsonObject:
+    result = answer.result
+    kept = result.evidence.get(EVIDENCE)
+    return {
+        "run_id": result.run_id,
+        "status": kept.get("status") if isinstance(kept, dict) else None,
+        "output": orjson.loads(answer.output),
+        "replayed": result.replayed,
+        "usage": msgspec.to_builtins(result.usage),
+    }

@@ -1,0 +1,156 @@
+"""Workflows as the tools of an MCP server. Needs the extra ``mcp``."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import mcp_types as t
+import msgspec
+import orjson
+from mcp.server import Server
+from mcp.server.context import ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+
+from stretto import __version__
+from stretto.acp.failure import AcpError, Failure
+from stretto.acp.names import Reason
+from stretto.acp.server import Answer
+from stretto.acp.server.tokens import Tokens
+from stretto.components.mcp.host import EFFECT_KEY, TRACEPARENT
+from stretto.serve.acp_body import Receive
+from stretto.serve.acp_http import Scope, Send, problem_reply
+from stretto.serve.faces.asking import Ask, Asking
+from stretto.types.card import ANY_OBJECT, Card
+from stretto.types.enums import Effect
+from stretto.types.json import JsonObject
+
+PATH: Final = "/mcp"
+
+ERROR: Final = "stretto/error"
+"""Key in ``_meta`` of a failed call: code, reason, whether it may be tried again, the run."""
+
+RUN: Final = "stretto/run"
+"""Key in ``_meta`` of an answer: the run that gave it, and whether a substitute did."""
+
+
+def mcp_server(asking: Asking) -> Server[Any]:
+    """The server whose tools are the workflows behind the desk."""
+
+    async def list_tools(_: ServerRequestContext[Any], __: t.PaginatedRequestParams | None) -> t.ListToolsResult:
+        return t.ListToolsResult(tools=[_tool(each.card) for each in asking.desk.served])
+
+    async def call_tool(context: ServerRequestContext[Any], asked: t.CallToolRequestParams) -> t.CallToolResult:
+        return await _called(asking, context, asked)
+
+    return Server("stretto", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+async def serve_stdio(asking: Asking) -> None:
+    """Answer on stdin and stdout until stdin ends; nothing else may be printed there."""
+    server = mcp_server(asking)
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+class ToolsFace:
+    """The ASGI application for ``/mcp``: streamable HTTP."""
+
+    def __init__(self, asking: Asking, tokens: Tokens | None) -> None:
+        limits = asking.desk.limits
+        self._tokens = tokens
+        self._manager = StreamableHTTPSessionManager(
+            mcp_server(asking),
+            max_request_body_size=limits.max_request_bytes,
+            session_idle_timeout=limits.session_idle_s,
+            max_sessions=limits.max_sessions,
+        )
+
+    def serves(self, path: str) -> bool:
+        """Whether a path is this one."""
+        return path.rstrip("/") == PATH
+
+    @asynccontextmanager
+    async def living(self) -> AsyncIterator[None]:
+        """Sessions live meanwhile; once."""
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._tokens is not None:
+            try:
+                self._tokens.hold(dict(scope["headers"]).get(b"authorization"))
+            except AcpError as error:
+                await problem_reply(error.failure).sent(send)
+                return
+        await self._manager.asgi_app(scope, receive, send)  # type: ignore[arg-type]  # starlette's own names
+
+
+async def _called(
+    asking: Asking, context: ServerRequestContext[Any], asked: t.CallToolRequestParams
+) -> t.CallToolResult:
+    """The workflow's answer; a failure is told as the tool's, but that there is no such tool."""
+    meta: Mapping[str, Any] = {} if context.meta is None else dict(context.meta)
+    ask = Ask(
+        workflow=asked.name,
+        input=asked.arguments or {},
+        face="mcp",
+        key=_text(meta.get(EFFECT_KEY)),
+        traceparent=_text(meta.get(TRACEPARENT)),
+    )
+    try:
+        return _answered(await asking.answer(ask))
+    except AcpError as error:
+        if error.failure.reason == Reason.COMPONENT_UNKNOWN:
+            message = error.failure.message.replace("component", "tool", 1)
+            raise MCPError(t.INVALID_PARAMS, message) from error
+        return _failed(error.failure)
+
+
+def _tool(card: Card) -> t.Tool:
+    effect = card.effect_of("")
+    return t.Tool(
+        name=card.name,
+        description=card.description,
+        input_schema=_object(dict(card.input)),
+        output_schema=None if card.output == ANY_OBJECT else _object(dict(card.output)),
+        annotations=t.ToolAnnotations(
+            read_only_hint=effect is not Effect.WRITE, idempotent_hint=effect is not Effect.WRITE or card.idempotent
+        ),
+    )
+
+
+def _object(schema: dict[str, Any]) -> dict[str, Any]:
+    """Tools take and give objects, and must say so."""
+    return {**schema, "type": "object"}
+
+
+def _answered(answer: Answer) -> t.CallToolResult:
+    result = answer.result
+    told: JsonObject = {"run_id": result.run_id, "outcome": result.outcome or "ok", "replayed": result.replayed}
+    return t.CallToolResult(
+        content=[t.TextContent(text=answer.output.decode())],
+        structured_content=orjson.loads(answer.output),
+        _meta={RUN: told},
+    )
+
+
+def _failed(failure: Failure) -> t.CallToolResult:
+    """With Stretto's code where models read it, and all of it where programs do."""
+    named = f"{failure.code}/{failure.reason}" if failure.reason else failure.code.value
+    told: JsonObject = {
+        "code": failure.code.value,
+        "reason": failure.reason,
+        "retryable": failure.retryable,
+        "retry_after_ms": failure.retry_after_ms,
+        "run_id": failure.run_id,
+        "violations": msgspec.to_builtins(failure.violations),
+    }
+    return t.CallToolResult(
+        content=[t.TextContent(text=f"{named}: {failure.message}")], is_error=True, _meta={ERROR: told}
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,37 @@
+"""`stretto serve`: what it refuses before anything is served."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Cli
+from tests.unit.serve.faces.served_faces import COMPONENTS, READING
+
+UNFIT = READING.replace("reply", "result")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--face", "telnet"), "--face is 'telnet'; expected mcp or openai"),
+        (("--face", "openai"), "cannot stand as a model"),
+        (("--chat-output", "text"), "its output has no field 'text'; it has: result"),
+        (("--http", "here"), "--http is 'here'; expected HOST:PORT"),
+        (("--token-env", "STRETTO_NO_TOKENS"), "the environment variable STRETTO_NO_TOKENS holds no token"),
+        (("--tls-cert", "a.pem"), "TLS needs both --tls-cert and --tls-key"),
+        (("--mcp-stdio", "--http", ":0"), "leave out --http and --grpc"),
+        (("workflow.yaml",), "two components are called 'reading'"),
+    ],
+)
+def test_what_cannot_be_served_is_told_before_anything_is(
+    cli: Cli, folder: Path, options: tuple[str, ...], says: str
+) -> None:
+    (folder / "workflow.yaml").write_text(UNFIT)
+    (folder / "components.py").write_text(COMPONENTS)
+    done = cli("serve", "workflow.yaml", *options)
+    assert done.code == 2
+    assert says in " ".join(done.err.split())
+
+
+def test_without_a_workflow_it_says_what_is_missing(cli: Cli) -> None:
+    assert cli("serve").code == 2

@@ -1,0 +1,63 @@
+"""Workflows asked in Stretto's own words."""
+
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from stretto.acp.server.tokens import Tokens
+from stretto.store.sqlite import Store
+from tests.unit.serve.acp_living import post
+from tests.unit.serve.faces.served_faces import DEGRADED, READING, WRITING, served_faces, workflows_in
+
+GOOD: dict[str, Any] = {"input": {"query": "hello"}}
+
+
+async def test_a_run_is_made_and_told(tmp_path: Path) -> None:
+    with Store(tmp_path / "runs.db") as store:
+        async with served_faces(workflows_in(tmp_path / "wf", store, READING, DEGRADED), tools=False) as (_, url):
+            body = {**GOOD, "labels": {"task": "t"}, "seed": 7, "deadline_ms": 5000}
+            status, _, told = await post(f"{url}/v1/workflows/reading/runs", body)
+            _, _, degraded = await post(f"{url}/v1/workflows/degraded/runs", {"input": {"query": "bug"}})
+        run = store.get(told["run_id"])
+    assert (status, told["status"], told["output"]) == (200, "ok", {"reply": "hello (0 before)"})
+    assert told["usage"]["inputTokens"] == 7
+    assert (run.labels, run.seed) == ({"task": "t"}, 7)
+    assert run.budget is not None
+    assert run.budget.deadline_ms is not None
+    assert run.budget.deadline_ms <= 5000
+    assert degraded["status"] == "degraded"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "reason", "says"),
+    [
+        ("reading", b"{", 400, "MALFORMED", "asks for no run"),
+        ("reading", b"[]", 400, "MALFORMED", "Expected `object`"),
+        ("reading", {}, 400, "MALFORMED", "missing required field `input`"),
+        ("reading", {**GOOD, "inputs": {}}, 400, "MALFORMED", "unknown field `inputs`"),
+        ("reading", {"input": {"query": 7}}, 400, "CONTRACT", "breaks its schema"),
+        ("reading", {**GOOD, "deadline_ms": -1}, 400, "ENVELOPE", "remainingMs is -1"),
+        ("reading", {**GOOD, "deadline_ms": 0}, 504, "DEADLINE_PASSED", "none was left"),
+        ("readin", GOOD, 404, "COMPONENT_UNKNOWN", "did you mean 'reading'?"),
+    ],
+)
+async def test_what_is_wrong_is_told(tmp_path: Path, path: str, body: Any, status: int, reason: str, says: str) -> None:
+    with Store(tmp_path / "runs.db") as store:
+        async with served_faces(workflows_in(tmp_path / "wf", store, READING, WRITING), tools=False) as (_, url):
+            found, headers, told = await post(f"{url}/v1/workflows/{path}/runs", body)
+    assert (found, told["reason"], headers["Content-Type"]) == (status, reason, "application/problem+json")
+    assert says in told["detail"]
+
+
+async def test_it_is_asked_by_post_and_with_a_token(tmp_path: Path) -> None:
+    tokens = Tokens(("a-token-of-sixteen-or-more",))
+    with Store(tmp_path / "runs.db") as store:
+        async with (
+            served_faces(workflows_in(tmp_path / "wf", store, READING), tokens=tokens, tools=False) as (_, url),
+            aiohttp.ClientSession(headers={"authorization": "Bearer a-token-of-sixteen-or-more"}) as session,
+            session.get(f"{url}/v1/workflows/reading/runs") as reply,
+        ):
+            assert (await post(f"{url}/v1/workflows/reading/runs", GOOD))[0] == 401
+    assert reply.status == 400
