@@ -6,6 +6,8 @@ from typing import Final
 _END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 """Of an event: an empty line, in any of the line ends that the format allows (WHATWG HTML, section 9.2.6)."""
 
+_LONGEST_END: Final = 4
+
 DONE: Final = b"[DONE]"
 
 
@@ -17,9 +19,9 @@ class Events:
 
     def feed(self, piece: bytes) -> list[bytes]:
         """The events that are whole now, each with the empty line at its end."""
-        data = self._left + piece if self._left else piece
+        data, looked_at = self._left + piece, max(0, len(self._left) - _LONGEST_END + 1)
         events, begun = [], 0
-        for end in _END.finditer(data):
+        for end in _END.finditer(data, looked_at):  # what was looked at before holds no end
             events.append(data[begun : end.end()])
             begun = end.end()
         self._left = data[begun:]

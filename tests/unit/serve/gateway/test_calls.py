@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stretto.components.openai import OpenAiModel
 from stretto.record.conversation import request_at
 from stretto.record.model import Run, StepRecord
+from stretto.testing.request import request_for
 from stretto.types.enums import Effect, RunStatus, StepStatus
 from tests.unit.components.openai.standin import completion, recorded
 from tests.unit.serve.gateway.conftest import HELLO, Begin, Standing, calls
@@ -291,6 +293,18 @@ async def test_further_fields_are_asked_for_where_the_agent_does_not_bring_them(
     assert call.policy_versions == (("v7", 1),)
     assert call.completion_ids is not None
     assert call.completion_ids.tolist() == [9]
+
+
+async def test_stretto_s_own_client_goes_through_a_gateway_too(gateway: Standing, server: ModelServer) -> None:
+    sent = server.recorded("vllm/end")["body"]
+    model = OpenAiModel("llm", model="smollm2", base_url=f"{gateway.url}/run/k1/v1", token_ids=True)
+    response = await model(request_for(prompt="Say only: hi"))
+    await model.close()
+    (ours,) = response.model_calls
+    step = only_call(await gateway.end("k1"))
+    assert_tokens(step, sent)
+    assert ours.completion_ids is not None
+    assert ours.completion_ids.tolist() == sent["choices"][0]["token_ids"]
 
 
 async def test_two_calls_of_one_run_at_once_stand_on_branches_of_their_own(
