@@ -192,6 +192,14 @@ def test_what_cannot_work_is_told_before_anything_is_served(tmp_path: Path, opti
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_store_that_is_none_is_told_before_anything_is_served(tmp_path: Path) -> None:
+    (tmp_path / "runs.db").write_text("no store at all, whatever its name says")
+    command = [str(STRETTO), "gateway", "--upstream", "http://127.0.0.1:9/v1", "--store", "runs.db", "--port", "0"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "is not a Stretto store" in " ".join(done.stderr.split())
+
+
 def _cli(folder: Path, *arguments: str) -> str:
     environment = {**os.environ, "COLUMNS": "120"}
     done = subprocess.run(

@@ -12,6 +12,7 @@ from stretto.record.canonical import snapshot
 from stretto.record.conversation import request_at
 from stretto.record.model import Run, StepRecord
 from stretto.serve.gateway.ending import Ending
+from stretto.serve.gateway.refused import Refused
 from stretto.serve.gateway.said import Messages, Said, prompt_of
 from stretto.serve.gateway.sealing import conclude, is_call
 from stretto.serve.gateway.steps import Answered, long_fields
@@ -141,7 +142,7 @@ class OpenRun:
         """Take up the conversations of a run that an earlier process recorded."""
         for step in self.run.steps:
             if is_call(step):
-                with suppress(StrettoError):  # a request that cannot be read again is gone on with by nobody
+                with suppress(StrettoError, Refused, LookupError, TypeError, ValueError):  # nobody goes on with it then
                     self._stand_again(step)
             self._rewards += bool(step.rewards)
 

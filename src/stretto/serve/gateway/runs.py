@@ -55,6 +55,8 @@ class Runs:
         """Runs that are being taken up."""
         self._tasks: set[asyncio.Task[None]] = set()
         """Work that nobody waits for."""
+        self._looking: asyncio.Task[None] | None = None
+        """The search for runs that others leave; None before it has started."""
 
     async def start(self) -> None:
         """Remember the keys of the store, and take up what an earlier gateway left open. Raises StoreError."""
@@ -67,7 +69,8 @@ class Runs:
     async def stop(self) -> None:
         """Break off what is under way, and seal the open runs or let go of them."""
         self.open_ones.stop()
-        self._looking.cancel()
+        if self._looking is not None:
+            self._looking.cancel()
         for run in self.open_ones:
             await self._settled(run, BrokenOff.STOPPING)
             if self._settings.on_stop is OnStop.END and not run.ending:
