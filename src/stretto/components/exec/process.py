@@ -16,6 +16,9 @@ TERM_GRACE_S: Final = 0.3
 DRAIN_S: Final = 0.3
 """After the process has ended, for output still in the pipe. What it left running may hold that open for ever."""
 
+CLOSED_GRACE_S: Final = 1.0
+"""After its output was closed, which nearly always means that it has ended, and a busy machine is late to tell."""
+
 LEAVE_GRACE_S: Final = 1.0
 """After its input was closed, for a process that nobody asks any more."""
 
@@ -121,8 +124,8 @@ class ProgramProcess(asyncio.SubprocessProtocol):
         return self.exit_code or 0
 
     async def ending(self) -> int | None:
-        """The exit code of a process that has closed its output, for which it has 0.3 s; None when it goes on."""
-        await asyncio.wait({self.ended}, timeout=DRAIN_S)
+        """The exit code of a process that has closed its output, for which it has 1 s; None when it goes on."""
+        await asyncio.wait({self.ended}, timeout=CLOSED_GRACE_S)
         await self._drained()
         return self.exit_code
 
