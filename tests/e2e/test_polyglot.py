@@ -114,7 +114,7 @@ PENSION: Final = {"action": "pension", "number": "6512148803", "months": 24}
 @contextmanager
 def _wrapped(file: Path) -> Iterator["Future[str]"]:
     """Components of a workflow's file behind the protocol, legacy programs among them; gives where, once it is told."""
-    command = [str(STRETTO), "acp", "serve", str(file), "--http", "127.0.0.1:0", "--json"]
+    command = [str(STRETTO), "acp", "wrap", str(file), "--http", "127.0.0.1:0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process, ThreadPoolExecutor() as threads:
         assert process.stdout is not None
         yield threads.submit(lambda line: str(json.loads(line())["http"]), process.stdout.readline)
