@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
+from math import isfinite
 from typing import Final, Protocol, TypeAlias
 
 import msgspec
@@ -20,7 +21,7 @@ from stretto.spec.durations import render
 from stretto.spec.suggest import nearest
 from stretto.spec.tunable_values import SOURCE
 from stretto.store.sqlite import Store
-from stretto.types.arguments import check_text, wrong
+from stretto.types.arguments import check_text, check_whole, wrong
 from stretto.types.errors import SpecError, StrettoError, UsageError
 from stretto.types.setting import Setting, SettingValue
 
@@ -268,11 +269,20 @@ def _as_written(key: str, value: object) -> SettingValue:
         raise wrong(
             f"the value of '{key}'", value, "text such as '800ms', a number, a timedelta, a list of texts, or None"
         )
-    if isinstance(value, str):
-        check_text(f"the value of '{key}'", value)
-        if len(value.splitlines()) > 1:
-            raise wrong(f"the value of '{key}'", value, "one line, as in the file: 800ms, 5, 0.2")
+    _check_in_file(f"the value of '{key}'", value)
     return value
+
+
+def _check_in_file(what: str, value: SettingValue) -> None:
+    """Raise UsageError for what no file could hold."""
+    if isinstance(value, str):
+        check_text(what, value)
+        if len(value.splitlines()) > 1:
+            raise wrong(what, value, "one line, as in the file: 800ms, 5, 0.2")
+    elif isinstance(value, float) and not isfinite(value):
+        raise wrong(what, value, "a finite number")
+    elif type(value) is int:
+        check_whole(what, value)
 
 
 def _of_setting(error: SpecError, key: str, value: SettingValue) -> SpecError:
