@@ -166,3 +166,14 @@ def test_a_server_that_dies_over_a_write_goes_on_with_its_run_when_it_is_asked_a
     assert (ours.status, ours.output_value) == (RunStatus.OK, {"reply": "B7"})
     assert (theirs.status, theirs.parent) == (RunStatus.OK, ours.id)
     assert len((warehouse / "picked").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("door", ["http", "grpc"])
+def test_a_served_workflow_keeps_to_the_protocol(tmp_path: Path, door: str) -> None:
+    safe = PICK.replace('effects="write")', 'effects="write", idempotent=True)')
+    with serving(place(tmp_path, "warehouse", WAREHOUSE, safe), f"--{door}", ":0") as (there, _):
+        held = subprocess.run(
+            [*STRETTO, "acp", "verify", there[door], "--writes"], capture_output=True, text=True, check=False
+        )
+    assert held.returncode == 0, held.stdout
+    assert "'warehouse' keeps to the protocol" in held.stdout

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from stretto.cli.acp.place import read_place
+from stretto.cli.acp.place import is_loopback, read_place
 from stretto.cli.acp.serve import tell_stopping, tls_of, warn_of_strangers
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import AsJson, StorePath
@@ -130,9 +130,14 @@ def serve(
         run_async(_on_stdio(faces))
         return
     tokens = read_tokens(token_env, token_file)
-    _put_on(faces, face, ChatNames(asked=chat_input, answered=chat_output), tokens)
+    at = read_place("--http", http or DEFAULT_HTTP) if http or not grpc else None
+    if at is not None:
+        names = ChatNames(asked=chat_input, answered=chat_output)
+        _put_on(faces, face, names, tokens, is_local=is_loopback(at[0]))
+    elif face or chat_input or chat_output:
+        raise UsageError("tools and models are served over HTTP; add --http HOST:PORT")
     doors = Doors(
-        http=read_place("--http", http or DEFAULT_HTTP) if http or not grpc else None,
+        http=at,
         grpc=read_place("--grpc", grpc) if grpc else None,
         tokens=tokens,
         tls=tls_of(tls_cert, tls_key, None),
@@ -150,7 +155,9 @@ def serve(
     run_async(answer(), fast_loop())
 
 
-def _put_on(faces: "Faces", asked: Sequence[str] | None, names: "ChatNames", tokens: "Tokens | None") -> None:
+def _put_on(
+    faces: "Faces", asked: Sequence[str] | None, names: "ChatNames", tokens: "Tokens | None", *, is_local: bool
+) -> None:
     """The faces that were asked for, or all that can be had."""
     for each in asked or ():
         if each not in FACES:
@@ -161,7 +168,7 @@ def _put_on(faces: "Faces", asked: Sequence[str] | None, names: "ChatNames", tok
     if "openai" in chosen or is_named:
         faces.add_models(names, tokens, must_fit=is_named or "openai" in (asked or ()))
     if "mcp" in chosen and _has("mcp"):
-        faces.add_tools(tokens)
+        faces.add_tools(tokens, is_local=is_local)
 
 
 def _tell(faces: "Faces", urls: Mapping[str, str], store: Path, *, as_json: bool) -> None:

@@ -20,6 +20,7 @@ UNFIT = READING.replace("reply", "result")
         (("--token-env", "STRETTO_NO_TOKENS"), "the environment variable STRETTO_NO_TOKENS holds no token"),
         (("--tls-cert", "a.pem"), "TLS needs both --tls-cert and --tls-key"),
         (("--mcp-stdio", "--http", ":0"), "leave out --http and --grpc"),
+        (("--face", "mcp", "--grpc", ":0"), "tools and models are served over HTTP; add --http"),
         (("workflow.yaml",), "two components are called 'reading'"),
     ],
 )

@@ -36,6 +36,9 @@ GRADIENT_HANDLE: Final = "gradient_handle"
 RUN_ID: Final = "run_id"
 """Key in a response's evidence: the run that was made of the call, where a workflow answered."""
 
+REPLAYED: Final = "replayed"
+"""Key in a response's evidence: it is that of an earlier call, where the component itself remembers those."""
+
 _NOTHING: Final = m.Result().usage
 """The default itself, which is left out where it is written."""
 
@@ -147,6 +150,7 @@ def _result(served: Served, response: Response, waited_ms: float, worked_ms: flo
     if evidence:
         evidence = orjson.loads(_encoded(f"the evidence of '{served.card.name}'", evidence))
     handle, run_id = evidence.get(GRADIENT_HANDLE), evidence.pop(RUN_ID, None)
+    replayed = evidence.pop(REPLAYED, False) is True
     return m.Result(
         outcome=str(response.outcome),
         usage=_NOTHING if response.usage is None else _spent(served.card.name, response.usage),
@@ -154,6 +158,7 @@ def _result(served: Served, response: Response, waited_ms: float, worked_ms: flo
         service_ms=round(max(0.0, worked_ms - inside_ms), 3),
         evidence=evidence,
         component=served.ref,
+        replayed=replayed,
         run_id=run_id if isinstance(run_id, str) else "",
     ), handle if isinstance(handle, str) else ""
 

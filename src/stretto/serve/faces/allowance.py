@@ -10,6 +10,10 @@ import msgspec
 from stretto.types.budget import UNLIMITED, BudgetSpec
 from stretto.types.messages import Call
 
+_PART_KEPT: Final = 0.05
+_MOST_KEPT_S: Final = 0.05
+"""Of the caller's time, for the way of the answer: a run that ends when it is over is cut off with its answer."""
+
 _LEAST: Final = timedelta(milliseconds=1)
 """Of time: what is less than that was refused before."""
 
@@ -32,7 +36,8 @@ def allowance(own: BudgetSpec, call: Call) -> BudgetSpec:
 def _left(deadline: float | None) -> timedelta | None:
     if deadline is None:
         return None
-    return max(_LEAST, timedelta(seconds=deadline - asyncio.get_running_loop().time()))
+    left_s = deadline - asyncio.get_running_loop().time()
+    return max(_LEAST, timedelta(seconds=left_s - min(left_s * _PART_KEPT, _MOST_KEPT_S)))
 
 
 def _earlier(own: timedelta | None, left: timedelta | None) -> timedelta | None:

@@ -9,7 +9,7 @@ failed, expired, cancelled in doubt where something was written; else an error t
 from collections.abc import Sequence
 from typing import Final
 
-from stretto.acp.server.outcome import GRADIENT_HANDLE, RUN_ID
+from stretto.acp.server.outcome import GRADIENT_HANDLE, REPLAYED, RUN_ID
 from stretto.record.model import EffectRecord, Run
 from stretto.types.enums import Effect, Outcome, RunStatus, StepStatus
 from stretto.types.errors import RETRYABLE_CODES, Code, ComponentError, InDoubtError
@@ -22,8 +22,8 @@ _TOLD: Final = RETRYABLE_CODES | {Code.FAILED_PRECONDITION, Code.DATA_LOSS}
 """Codes of a failure inside that hold for the whole; others speak of a request that the caller did not make."""
 
 
-def response_of(run: Run) -> Response:
-    """The response of a run that answered."""
+def response_of(run: Run, *, is_earlier: bool) -> Response:
+    """The response of a run that answered, maybe an earlier call."""
     status = RunStatus.OK if run.status is None else run.status
     return Response(
         output=run.output_value,
@@ -31,6 +31,7 @@ def response_of(run: Run) -> Response:
         usage=run.usage,
         evidence={
             RUN_ID: run.id,
+            REPLAYED: is_earlier,
             GRADIENT_HANDLE: run.id,
             EVIDENCE: {"status": status.value, "workflow_run_id": run.workflow_run_id},
         },
@@ -45,7 +46,10 @@ def error_of(run: Run, effects: Sequence[EffectRecord]) -> ComponentError:
         parked = f"{what} is parked over a write in doubt{why}; a person settles it: stretto runs resume {run.id}"
         return _of(run, InDoubtError(parked))
     if may_have_written(run, effects):
-        return _of(run, InDoubtError(f"{what} is {run.status} and had written something before that{why}"))
+        wrote = (
+            f"{what} is {run.status}, and had written something before that{why}; see what: stretto runs show {run.id}"
+        )
+        return _of(run, InDoubtError(wrote))
     ended = "did not answer in time" if run.status is RunStatus.EXPIRED else f"is {run.status}"
     return _of(run, ComponentError(f"{what} {ended}{why}", _code_of(run), sent=False))
 

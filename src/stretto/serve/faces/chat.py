@@ -53,8 +53,8 @@ class ChatFace:
         self._since = int(time.time())
 
     def serves(self, path: str) -> bool:
-        """Whether a path is one of these."""
-        return path in (COMPLETIONS, MODELS) or path.startswith(f"{MODELS}/")
+        """Whether a path is one of these, or another of that API, which is told that it is not here."""
+        return path.startswith("/v1/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, whatever happens; nothing where the client hung up."""
@@ -75,6 +75,8 @@ class ChatFace:
         headers, path, method = dict(scope["headers"]), scope["path"], scope["method"]
         if self._tokens is not None:
             self._tokens.hold(headers.get(b"authorization"))
+        if path not in (COMPLETIONS, MODELS) and not path.startswith(f"{MODELS}/"):
+            raise Refused(404, f"{path[:200]} is not served; served are {COMPLETIONS} and {MODELS}", code="not_found")
         allowed = "POST" if path == COMPLETIONS else "GET"
         if method != allowed:
             answer.headers["allow"] = allowed

@@ -65,23 +65,24 @@ class WorkflowComponent:
         """
         with _told_as_component():
             asked = self._asked(request)
-            run = await self._earlier.run_of(asked) if asked.effect_key else None
-            return await self._told(await self.workflow.run_request(asked) if run is None else run)
+            earlier = await self._earlier.run_of(asked) if asked.effect_key else None
+            run = await self.workflow.run_request(asked) if earlier is None else earlier
+            return await self._told(run, is_earlier=earlier is not None)
 
     async def confirm(self, request: Request) -> Response | None:
         """What became of a call that may write; None when it surely wrote nothing. Raises InDoubtError where nobody
         knows."""
         with _told_as_component():
             run = await self._earlier.told_of(self._asked(request))
-            return None if run is None else await self._told(run)
+            return None if run is None else await self._told(run, is_earlier=True)
 
     async def reflect(self, signal: Signal) -> bool | str:
         """Keep how an answer was judged, as annotations of the run that gave it."""
         return await asyncio.to_thread(keep, self.workflow.store, self.workflow.name, signal)
 
-    async def _told(self, run: Run) -> Response:
+    async def _told(self, run: Run, *, is_earlier: bool) -> Response:
         if run.answered:
-            return response_of(run)
+            return response_of(run, is_earlier=is_earlier)
         raise error_of(run, await asyncio.to_thread(self.workflow.store.effects, run.id))
 
     def _asked(self, request: Request) -> RunRequest:

@@ -67,11 +67,11 @@ class Faces:
                 self.unfit[workflow.name] = str(error)
         self._faces.append(ChatFace(self.asking, self.models, self.unfit, tokens))
 
-    def add_tools(self, tokens: Tokens | None) -> None:
-        """Answer as an MCP server."""
+    def add_tools(self, tokens: Tokens | None, *, is_local: bool) -> None:
+        """Answer as an MCP server; `is_local` where only this machine reaches it."""
         from stretto.serve.faces.tools import ToolsFace  # its package is that of another extra
 
-        face = ToolsFace(self.asking, tokens)
+        face = ToolsFace(self.asking, tokens, is_local=is_local)
         self._faces.append(face)
         self._living.append(face)
 

@@ -11,6 +11,7 @@ from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
 from stretto import __version__
@@ -35,6 +36,13 @@ RUN: Final = "stretto/run"
 """Key in ``_meta`` of an answer: the run that gave it, and whether a substitute did."""
 
 
+_LOCAL: Final = TransportSecuritySettings(
+    allowed_hosts=["127.0.0.1:*", "localhost:*", "[::1]:*"],
+    allowed_origins=["http://127.0.0.1:*", "http://localhost:*", "http://[::1]:*"],
+)
+"""Against DNS rebinding, as the SDK has it for its own servers."""
+
+
 def mcp_server(asking: Asking) -> Server[Any]:
     """The server whose tools are the workflows behind the desk."""
 
@@ -57,11 +65,13 @@ async def serve_stdio(asking: Asking) -> None:
 class ToolsFace:
     """The ASGI application for ``/mcp``: streamable HTTP."""
 
-    def __init__(self, asking: Asking, tokens: Tokens | None) -> None:
+    def __init__(self, asking: Asking, tokens: Tokens | None, *, is_local: bool) -> None:
+        """`is_local`: only this machine reaches it, so that requests to another host's name are those of web pages."""
         limits = asking.desk.limits
         self._tokens = tokens
         self._manager = StreamableHTTPSessionManager(
             mcp_server(asking),
+            security_settings=_LOCAL if is_local else None,
             max_request_body_size=limits.max_request_bytes,
             session_idle_timeout=limits.session_idle_s,
             max_sessions=limits.max_sessions,

@@ -117,7 +117,7 @@ async def served_faces(
     faces.add_runs(tokens)
     faces.add_models(ChatNames(), tokens, must_fit=False)
     if tools:
-        faces.add_tools(tokens)
+        faces.add_tools(tokens, is_local=True)
     with listen("127.0.0.1", 0) as listening:
         metrics = AcpMetrics(faces.desk)
         door = HttpDoor(faces.desk, listening, tokens=tokens, metrics=metrics, tls=None, beside=faces.beside)

@@ -5,7 +5,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from openai import APIError, AsyncOpenAI, AuthenticationError
+from openai import APIError, AsyncOpenAI, AuthenticationError, NotFoundError
 
 from stretto.acp.server import Limits
 from stretto.acp.server.tokens import Tokens
@@ -86,6 +86,8 @@ async def test_models_are_listed_and_told(tmp_path: Path) -> None:
             assert (await client.models.retrieve("writing")).owned_by == "stretto"
             async with aiohttp.ClientSession() as session, session.delete(f"{url}/v1/models") as refused:
                 assert (refused.status, refused.headers["allow"]) == (405, "GET")
+            with pytest.raises(NotFoundError, match="is not served; served are /v1/chat/completions"):
+                await client.embeddings.create(model="reading", input="hello")
 
 
 async def test_a_conversation_goes_in_with_its_labels_and_comes_out_with_its_usage(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A workflow as a component: what of a call crosses into its run, and one run for one key."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,7 @@ async def test_one_key_is_one_run_also_after_the_server_was_restarted(tmp_path: 
     (run,) = runs_in(store)
     assert {status for status, _ in told} == {200}
     assert {each["result"]["runId"] for _, each in told} == {run.id}
+    assert [each["result"].get("replayed", False) for _, each in told] == [False, True, True, True]
     assert run.effect_key == "k"
     assert written(tmp_path) == 1
 
@@ -146,6 +148,50 @@ async def test_after_a_restart_it_tells_what_became_of_a_write(
         found, told = await call(url, "writing", query or "pay", effectKey="k", confirm=True)
     assert (found, told.get("reason")) == (status, reason)
     assert written(tmp_path) == before
+
+
+async def test_of_two_servers_on_one_store_one_answers_a_call(tmp_path: Path, store: Store) -> None:
+    with Store(store.path) as other:
+        async with (
+            served_faces(workflows_in(tmp_path / "wf", store, WRITING), tools=False) as (_, here),
+            served_faces(workflows_in(tmp_path / "wf", other, WRITING), tools=False) as (_, there),
+        ):
+            told = await asyncio.gather(*(call(url, "writing", "pay", effectKey="k") for url in (here, there) * 4))
+            again = [await call(url, "writing", "pay", effectKey="k") for url in (here, there)]
+    (run,) = runs_in(store)
+    assert {each["result"]["runId"] for _, each in again} == {run.id}
+    assert {status for status, _ in told} <= {200, 409, 503}
+    assert {each["reason"] for status, each in told if status == 409} <= {"KEY_IN_PROGRESS"}
+    assert written(tmp_path) == 1
+
+
+async def test_while_another_server_is_at_work_on_a_call_nobody_knows_and_the_caller_asks_later(
+    tmp_path: Path, store: Store
+) -> None:
+    with Store(store.path) as other:
+        async with (
+            served_faces(workflows_in(tmp_path / "wf", store, WRITING), tools=False) as (_, here),
+            served_faces(workflows_in(tmp_path / "wf", other, WRITING), tools=False) as (_, there),
+        ):
+            working = asyncio.ensure_future(call(here, "writing", "pay and wait", effectKey="k", remainingMs=15_000))
+            async with asyncio.timeout(10):
+                while not written(tmp_path):  # noqa: ASYNC110  # a file tells nobody
+                    await asyncio.sleep(0.01)
+            status, told = await call(there, "writing", "pay and wait", effectKey="k")
+            asked, said = await call(there, "writing", "pay and wait", effectKey="k", confirm=True)
+            working.cancel()
+    assert (status, told["code"], told["retryAfterMs"]) == (503, "unavailable", 1000.0)
+    assert "is being executed" in told["detail"]
+    assert (asked, said["reason"]) == (409, "IN_DOUBT")
+    assert written(tmp_path) == 1
+
+
+async def test_a_run_ends_a_little_before_its_caller_stops_waiting(url: str, store: Store) -> None:
+    await call(url, "reading", "hello")  # which makes the store
+    status, told = await call(url, "reading", "hang", remainingMs=1000)
+    run = runs_in(store)[-1]
+    assert (status, told["code"], told["runId"]) == (504, "deadline_exceeded", run.id)
+    assert run.status is RunStatus.EXPIRED
 
 
 async def test_a_workflow_that_keeps_only_ended_runs_cannot_say_that_a_write_was_not_made(

@@ -106,3 +106,14 @@ async def test_what_is_no_message_is_refused(tmp_path: Path, body: bytes) -> Non
             told = await reply.json(content_type=None)
     assert reply.status == 400
     assert told["error"]["code"] in (t.PARSE_ERROR, t.INVALID_REQUEST, t.INVALID_PARAMS)
+
+
+async def test_a_web_page_that_took_another_name_for_this_machine_is_refused(tmp_path: Path) -> None:
+    headers = {"host": "evil.example:80", "accept": "application/json, text/event-stream"}
+    with Store(tmp_path / "runs.db") as store:
+        async with (
+            served_faces(workflows_in(tmp_path / "wf", store, READING)) as (_, url),
+            aiohttp.ClientSession(headers=headers) as session,
+            session.post(f"{url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}) as reply,
+        ):
+            assert reply.status == 421
