@@ -67,6 +67,11 @@ class Crew:
         """One that lives and has said nothing since it answered; a new one when there is none."""
         while self._idle:
             process = self._idle.pop()
+            try:
+                await process.heard()
+            except BaseException:  # it is in no list any more
+                process.end_now()
+                raise
             if process.exit_code is None and not process.is_silent and not process.output:
                 return process
             await process.end()

@@ -116,6 +116,11 @@ class ProgramProcess(asyncio.SubprocessProtocol):
         finally:
             self._changed = None
 
+    async def heard(self) -> None:
+        """Take in what it has written already: asyncio hands it over three turns of the event loop later."""
+        for _ in range(3):
+            await asyncio.sleep(0)
+
     async def finished(self) -> int:
         """Wait until it has ended and its output was read, or it wrote too much; returns its exit code."""
         while self.exit_code is None and not self.is_too_long:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -129,6 +130,13 @@ async def test_what_is_said_after_an_answer_is_nobodys(tmp_path: Path, make_requ
     async with served(tmp_path) as server:
         assert await asked(server, make_request, do="late") == {}
         await asyncio.sleep(0.2)
+        assert (await asked(server, make_request, n=5))["echo"] == {"n": 5}
+
+
+async def test_what_nobody_has_read_yet_is_nobodys_either(tmp_path: Path, make_request: MakeRequest) -> None:
+    async with served(tmp_path) as server:
+        assert await asked(server, make_request, do="late") == {}
+        time.sleep(0.3)  # noqa: ASYNC251  # the event loop is held up, so the second line lies in the pipe
         assert (await asked(server, make_request, n=5))["echo"] == {"n": 5}
 
 
