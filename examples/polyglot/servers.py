@@ -1,7 +1,7 @@
 """Builds the servers of this folder, starts them, and says where they are: ``python examples/polyglot/servers.py``.
 
 Ports are those of workflow.yaml. With ``--free`` any will do, and a copy of the workflow with the ports found is
-written to build/workflow.yaml. Ctrl-C stops the servers.
+written to build/workflow.yaml. Ctrl-C, or SIGTERM, stops the servers.
 """
 
 import argparse
@@ -160,21 +160,27 @@ def main() -> None:
     options = parser.parse_args()
     if missing(SERVERS):
         raise SystemExit(f"not installed: {', '.join(missing(SERVERS))}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: else the servers would outlive this program
     build(SERVERS)
     weights = ["--weights", str(options.weights.resolve())] if options.weights else []
     likeliest = ["--likeliest"] if options.likeliest else []
-    workflow = HERE / "workflow.yaml"
-    with started(SERVERS, free=options.free, told={"planner": [*weights, *likeliest]}) as ports:
-        for name, port in ports.items():
-            print(f"{name:10}http://127.0.0.1:{port}")
-        if options.free:
-            text, workflow = workflow_at(workflow, SERVERS, ports), HERE / "build" / "workflow.yaml"
-            workflow.write_text(text, encoding="utf-8")
-        print(f"workflow  {workflow}", flush=True)
-        try:
+    try:
+        with started(SERVERS, free=options.free, told={"planner": [*weights, *likeliest]}) as ports:
+            _tell(ports, free=options.free)
             signal.pause()
-        except KeyboardInterrupt:
-            print("stopped")
+    except KeyboardInterrupt:
+        print("stopped")
+
+
+def _tell(ports: Mapping[str, int], *, free: bool) -> None:
+    """Say where the servers are, and which workflow asks them."""
+    workflow = HERE / "workflow.yaml"
+    if free:
+        text, workflow = workflow_at(workflow, SERVERS, ports), HERE / "build" / "workflow.yaml"
+        workflow.write_text(text, encoding="utf-8")
+    for name, port in ports.items():
+        print(f"{name:10}http://127.0.0.1:{port}")
+    print(f"workflow  {workflow}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Components in Go, Node, Java and COBOL keep to the protocol, and do what the Python ones do, answer by answer."""
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -80,6 +81,20 @@ def hotline_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def rounds() -> list[Round]:
     return list(walks())
+
+
+def test_the_servers_end_with_the_program_that_started_them(running: Running) -> None:
+    assert running.ports
+    command = [sys.executable, str(POLYGLOT / "servers.py"), "--free"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        places = [program.stdout.readline().rpartition(":")[2] for _ in running.ports]
+        assert program.stdout.readline().startswith("workflow")
+        program.terminate()
+        assert program.stdout.read() == "stopped\n"
+    for port in places:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", int(port)), timeout=5).close()
 
 
 # ------------------------------------------------------------------------------------------------------- the protocol
