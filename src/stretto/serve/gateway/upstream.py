@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -15,6 +15,7 @@ from stretto.serve.gateway.ask import Ask, Shape
 from stretto.serve.gateway.refused import error_body
 from stretto.serve.gateway.settings import GatewaySettings
 from stretto.types.errors import Code
+from stretto.types.json import JsonObject
 
 PASSED_ON: Final = (
     *("traceparent", "tracestate", "x-request-id", "idempotency-key", "user-agent"),
@@ -31,6 +32,9 @@ PASSED_BACK: Final = (
 """Headers of an answer that the agent sees."""
 
 _JSON: Final = "application/json"
+_FIELDS: Final = frozenset({"message", "type", "param", "code"})
+"""Of an error (OpenAI API reference, "Error codes")."""
+
 _REFUSALS: Final = (400, 422)
 """Statuses by which servers say that they do not know a field."""
 
@@ -105,22 +109,30 @@ def passed_back(reply: Mapping[str, str]) -> dict[str, str]:
 
 def as_error(reply: Reply, key: str) -> bytes:
     """A refusal in OpenAI's shape, as it is where it has that already; a key that it quotes is blotted out."""
-    words, code = said(reply.body)
-    body = reply.body if _is_shaped(reply.body) else _shaped(reply.status, words, code)
+    body = reply.body if _is_shaped(reply.body) else _shaped(reply)
     return body.replace(key.encode(), b"***") if key else body
 
 
 def _is_shaped(body: bytes) -> bool:
+    return set(_error_in(body)) >= _FIELDS
+
+
+def _error_in(body: bytes) -> JsonObject:
+    """The error object of a body; empty when it has none with a message."""
     try:
         error = orjson.loads(body)["error"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        return False
-    return isinstance(error, dict) and isinstance(error.get("message"), str)
+        return {}
+    return error if isinstance(error, dict) and isinstance(error.get("message"), str) else {}
 
 
-def _shaped(status: int, words: str, code: str) -> bytes:
-    message = words or f"the model server answered {status} and nothing else"
-    return orjson.dumps(error_body(status, message, code=code or None))
+def _shaped(reply: Reply) -> bytes:
+    """What a refusal says, with the fields that it lacks."""
+    words, code = said(reply.body)
+    message = words or f"the model server answered {reply.status} and nothing else"
+    made: Any = error_body(reply.status, message, code=code or None)
+    made["error"] |= _error_in(reply.body)
+    return orjson.dumps(made)
 
 
 def _headers(key: str, asked: Mapping[str, str], *, is_stream: bool) -> dict[str, str]:
