@@ -119,8 +119,7 @@ class ChatFace:
         try:
             chunks = list(self._reply(chat, asked.result()).chunks(include_usage=chat.include_usage))
         except AcpError as error:
-            refused = refused_of(error.failure)
-            chunks = [error_event(error_body(refused.status, refused.message, code=refused.code, param=refused.param))]
+            chunks = [_error_event(refused_of(error.failure))]
         for chunk in chunks:
             await answer.part(chunk)
         await answer.end()
@@ -154,13 +153,19 @@ class ChatFace:
 
 
 async def _refuse(answer: Answer, refused: Refused) -> None:
-    """Tell it, where nothing was told yet; else the connection ends, by which the client knows."""
+    """Tell it by its status, or as an event of the stream that has begun."""
     if answer.begun:
-        raise ConnectionError("the stream broke off")
+        await answer.part(_error_event(refused))
+        await answer.end()
+        return
     answer.headers.setdefault(SHOULD_RETRY, _yes(False))
     if refused.status == 401:
         answer.headers["www-authenticate"] = "Bearer"  # RFC 9110, section 11.6.1
     await answer.refused(refused)
+
+
+def _error_event(refused: Refused) -> bytes:
+    return error_event(error_body(refused.status, refused.message, code=refused.code, param=refused.param))
 
 
 def _yes(is_so: bool) -> str:  # said of one thing

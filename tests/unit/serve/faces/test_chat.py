@@ -5,7 +5,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from openai import APIError, AsyncOpenAI, AuthenticationError, NotFoundError
+from openai import APIError, AsyncOpenAI, AuthenticationError, ConflictError, NotFoundError
 
 from stretto.acp.server import Limits
 from stretto.acp.server.tokens import Tokens
@@ -238,3 +238,15 @@ def test_the_messages_go_in_whole_where_the_input_takes_them(tmp_path: Path) -> 
         named = chat_fields(of_contract(tmp_path, store, None).plan, "words", "reply")
     assert taking.input_of(said) == {"messages": said}
     assert named.input_of(said) == {"words": "hello"}
+
+
+async def test_a_client_that_tries_again_by_itself_does_not_write_twice(tmp_path: Path) -> None:
+    asked: Any = {"model": "writing", "messages": [{"role": "user", "content": "pay and be lost"}]}
+    with Store(tmp_path / "runs.db") as store:
+        async with (
+            served_faces(some_workflows(tmp_path, store), tools=False) as (_, url),
+            AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client,
+        ):
+            with pytest.raises(ConflictError, match="is parked over a write in doubt"):
+                await client.chat.completions.create(**asked)
+    assert len((tmp_path / "wf" / "written").read_text().splitlines()) == 1
