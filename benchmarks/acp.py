@@ -3,26 +3,28 @@
 Stdout ends with one line of JSON; progress and a table go to stderr. Exits with 1 when a figure is missing, never
 because one is bad.
 
-- `http_vs_bare`: calls a second with 64 under way, as part of those of a bare ASGI application under the same uvicorn
-  (httptools, uvloop) that answers the same bytes. `grpc_vs_bare`: the same over gRPC, against grpc.aio with the same
-  messages.
+- `http_vs_bare`: calls a second with 64 under way, of a component of kind `acp` at `stretto acp serve`, as part of
+  those of a bare aiohttp client at a bare ASGI application under the same uvicorn (httptools, uvloop) that answers the same
+  bytes. `grpc_vs_bare`: the same over gRPC, against grpc.aio on both sides with the same messages.
+- `http_server_vs_bare`, `grpc_server_vs_bare`: the same with the bare client on both sides.
 - `http_added_p50_us`, `grpc_added_p50_us`: what one call after the other takes more, median, microseconds.
 - `soak_errors`, `soak_rss_growth_mb`: calls that failed at half of the capacity, half of the time over HTTP and half
   over gRPC, and what the server's memory grew by after the first tenth.
 
-Both sides have the same client, in this process; servers have processes of their own. Ratios are medians over pairs of
-blocks, one of each side in turn.
+Clients are in this process, servers in processes of their own. Ratios are medians over pairs of blocks, one of each
+side in turn.
 """
 
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Final, TypeAlias
@@ -34,6 +36,13 @@ import uvloop
 
 from benchmarks.environment import ROOT
 from stretto.acp.v1 import acp_pb2 as pb
+from stretto.components.acp.declaration import make_acp
+from stretto.types.budget import Budget, Pool
+from stretto.types.enums import Effect
+from stretto.types.errors import ComponentError
+from stretto.types.ids import RunId, StepPath
+from stretto.types.messages import Call as MadeCall, Request, RunInfo
+from stretto.types.protocols import Component, Opens
 
 COMPONENTS: Final = ROOT / "benchmarks" / "workflows" / "acp_components.py"
 
@@ -55,6 +64,8 @@ WARM_PART: Final = 0.1
 TARGETS: Final = {
     "http_vs_bare": ("at least", 0.6),
     "grpc_vs_bare": ("at least", 0.6),
+    "http_server_vs_bare": ("at least", 0.6),
+    "grpc_server_vs_bare": ("at least", 0.6),
     "http_added_p50_us": ("at most", 300.0),
     "grpc_added_p50_us": ("at most", 300.0),
     "soak_errors": ("at most", 0.0),
@@ -147,6 +158,44 @@ def grpc_call(channel: grpc.aio.Channel) -> Call:
         try:
             await execute(request)
         except grpc.RpcError:
+            return False
+        return True
+
+    return call
+
+
+@asynccontextmanager
+async def component_at(url: str) -> AsyncIterator[Component]:
+    """The component on a server, as a workflow would have it."""
+    options = {"url": f"acp+{url}#orders", "max_connections": AT_ONCE}
+    component = await asyncio.to_thread(make_acp, options, "orders", ROOT)
+    assert isinstance(component, Opens)
+    await component.open()
+    try:
+        yield component
+    finally:
+        await component.close()
+
+
+def component_call(component: Component) -> Call:
+    """A call of a component, as a step makes it."""
+    now = asyncio.get_running_loop().time
+    run = RunInfo(
+        id=RunId(RUN),
+        workflow_run_id="",
+        workflow="shop",
+        version="1",
+        labels={"task": "17", "split": "test"},
+        traceparent=str(ENVELOPE["traceparent"]),
+    )
+    path, pool = StepPath(str(ENVELOPE["stepPath"])), Pool()
+
+    async def call() -> bool:
+        deadline = now() + 30.0
+        budget = Budget(pool, deadline, deadline)
+        try:
+            await component(Request({**INPUT}, MadeCall(run, path, 1, "", Effect.READ, deadline, budget)))
+        except ComponentError:
             return False
         return True
 
@@ -252,21 +301,22 @@ async def measure(folder: Path, soak_s: float, tell: Callable[[str, float], None
         async with (
             aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session,
             grpc.aio.insecure_channel(served["grpc"].removeprefix("grpc://")) as channel,
+            AsyncExitStack() as stack,
         ):
-            ours = {"http": http_call(session, served["http"]), "grpc": grpc_call(channel)}
+            answers = {"http": await http_answer(session, served["http"]), "grpc": await grpc_answer(channel)}
             capacities: list[tuple[Call, float]] = []
-            for which, answer in (
-                ("http", await http_answer(session, served["http"])),
-                ("grpc", await grpc_answer(channel)),
-            ):
+            for which, answer in answers.items():
+                ours = component_call(await stack.enter_async_context(component_at(served[which])))
+                server = http_call(session, served["http"]) if which == "http" else grpc_call(channel)
                 with process(bare(which, answer, folder)) as (_, address):
                     async with grpc.aio.insecure_channel(address) as other:
                         theirs = http_call(session, address) if which == "http" else grpc_call(other)
-                        part, rate = await ratio(ours[which], theirs)
+                        part, rate = await ratio(ours, theirs)
                         say(f"{which}: {rate:,.0f} calls a second, {rate / part:,.0f} bare")
                         tell(f"{which}_vs_bare", part)
-                        tell(f"{which}_added_p50_us", await added_us(ours[which], theirs))
-                        capacities.append((ours[which], rate))
+                        tell(f"{which}_server_vs_bare", (await ratio(server, theirs))[0])
+                        tell(f"{which}_added_p50_us", await added_us(ours, theirs))
+                        capacities.append((ours, rate))
             errors, grown = await soaked(capacities, running.pid, soak_s)
             tell("soak_errors", errors)
             tell("soak_rss_growth_mb", grown)
@@ -313,6 +363,7 @@ def main() -> int:
         found[key] = float(f"{value:.4g}")
         say(table_line(key, found[key]))
 
+    os.environ["STRETTO_ACP_ALLOW"] = "127.0.0.1:*"
     with (
         tempfile.TemporaryDirectory(prefix="stretto-bench-") as folder,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,

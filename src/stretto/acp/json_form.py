@@ -37,7 +37,7 @@ def decode(text: bytes, form: type[M]) -> M:
 
     Raises msgspec.DecodeError for what is no JSON, msgspec.ValidationError, with the place, for another form.
     """
-    if _proto_names(form).search(text) is None:
+    if _ends_of_proto_names(form).search(text) is None or _proto_names(form).search(text) is None:
         try:
             read: M = _decoder(form).decode(text)
         except msgspec.ValidationError:
@@ -58,6 +58,13 @@ def _proto_names(form: type[Message]) -> re.Pattern[bytes]:
     """Finds a field by its proto name, where that is not its JSON name."""
     names = sorted({name for name in _all_names(form) if "_" in name})
     return re.compile(b'"(?:%s)"\\s*:' % b"|".join(name.encode() for name in names) if names else b"(?!)")
+
+
+@cache
+def _ends_of_proto_names(form: type[Message]) -> re.Pattern[bytes]:
+    """Finds whatever may be one, a few times as fast: it looks at underscores only."""
+    ends = sorted({name.partition("_")[2] for name in _all_names(form) if "_" in name})
+    return re.compile(b'_(?:%s)"' % b"|".join(end.encode() for end in ends) if ends else b"(?!)")
 
 
 def _all_names(form: type[Message]) -> set[str]:

@@ -19,6 +19,9 @@ from stretto.types.json import JsonObject
 M = TypeVar("M", bound=m.Message)
 
 _NO_USAGE: Final = m.Spent()
+_NO_REF: Final = m.ComponentRef()
+_NO_BUDGET: Final = m.BudgetLeft()
+_NO_VARIANT: Final = m.Variant()
 
 REQUESTS: Final[Mapping[Verb, tuple[type[Proto], type[m.Message]]]] = {
     Verb.PLAN: (pb.PlanRequest, m.CallRequest),
@@ -116,16 +119,16 @@ def _envelope(p: Any) -> m.Envelope:
         step_path=p.step_path,
         attempt=p.attempt,
         previous_attempts=p.previous_attempts,
-        component=_ref(p.component),
+        component=_ref(p.component) if p.HasField("component") else _NO_REF,
         remaining_ms=p.remaining_ms if p.HasField("remaining_ms") else None,
-        budget=_budget(p.budget),
+        budget=_budget(p.budget) if p.HasField("budget") else _NO_BUDGET,
         effect_key=p.effect_key,
         effect=p.effect,
         action=p.action,
         traceparent=p.traceparent,
         tracestate=p.tracestate,
         baggage=dict(p.baggage),
-        variant=m.Variant(name=p.variant.name, mirror=p.variant.mirror),
+        variant=m.Variant(name=p.variant.name, mirror=p.variant.mirror) if p.HasField("variant") else _NO_VARIANT,
         tenant=p.tenant,
         labels=dict(p.labels),
         seed=str(p.seed) if p.seed else 0,
@@ -148,14 +151,18 @@ def _budget(p: Any) -> m.BudgetLeft:
 def _result(p: Any) -> m.Result:
     return m.Result(
         outcome=p.outcome,
-        usage=m.Spent(input_tokens=p.usage.input_tokens, output_tokens=p.usage.output_tokens, cost=p.usage.cost),
+        usage=_spent(p.usage) if p.HasField("usage") else _NO_USAGE,
         queue_ms=p.queue_ms,
         service_ms=p.service_ms,
         evidence=plain(p.evidence) if p.HasField("evidence") else {},
         replayed=p.replayed,
-        component=_ref(p.component),
+        component=_ref(p.component) if p.HasField("component") else _NO_REF,
         run_id=p.run_id,
     )
+
+
+def _spent(p: Any) -> m.Spent:
+    return m.Spent(input_tokens=p.input_tokens, output_tokens=p.output_tokens, cost=p.cost)
 
 
 def _blob(p: Any) -> m.Blob:
@@ -208,27 +215,31 @@ def _call_response_proto(record: m.CallResponse, form: Any) -> Proto:
 
 
 def _envelope_proto(e: m.Envelope) -> pb.Envelope:
-    return pb.Envelope(
+    proto = pb.Envelope(
         protocol=e.protocol,
         run_id=e.run_id,
         step_path=e.step_path,
         attempt=e.attempt,
         previous_attempts=e.previous_attempts,
-        component=_ref_proto(e.component),
         remaining_ms=e.remaining_ms,
-        budget=pb.Budget(retries=e.budget.retries, tokens=e.budget.tokens, cost=e.budget.cost),
         effect_key=e.effect_key,
         effect=e.effect,
         action=e.action,
         traceparent=e.traceparent,
         tracestate=e.tracestate,
         baggage=e.baggage,
-        variant=pb.Variant(name=e.variant.name, mirror=e.variant.mirror),
         tenant=e.tenant,
         labels=e.labels,
         seed=int(e.seed),
         workflow_run_id=e.workflow_run_id,
     )
+    if e.component != _NO_REF:
+        proto.component.CopyFrom(_ref_proto(e.component))
+    if e.budget != _NO_BUDGET:
+        proto.budget.CopyFrom(pb.Budget(retries=e.budget.retries, tokens=e.budget.tokens, cost=e.budget.cost))
+    if e.variant != _NO_VARIANT:
+        proto.variant.CopyFrom(pb.Variant(name=e.variant.name, mirror=e.variant.mirror))
+    return proto
 
 
 def _ref_proto(ref: m.ComponentRef) -> pb.ComponentRef:

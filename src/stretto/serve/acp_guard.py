@@ -1,13 +1,16 @@
-"""Connections that are held to sense before there is a request: uvicorn itself waits for a head for ever."""
+"""Connections that are held to sense, below ASGI: uvicorn itself waits for a head, and for a body, for ever; tells an
+application that its client hung up only when it asks; and writes a reply in two pieces."""
 
 import asyncio
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from stretto.acp.failure import Failure
 from stretto.acp.names import Reason
 from stretto.acp.problem import problem_of
+from stretto.acp.server.refusal import refusal
 from stretto.types.errors import Code
 
 HEAD_LIMIT_S: Final = 5.0
@@ -16,29 +19,82 @@ HEAD_LIMIT_S: Final = 5.0
 MAX_HEAD_BYTES: Final = 64 * 1024
 """Of a request's head; cookies and traces fit many times."""
 
+CLIENT: Final = "stretto.client"
+"""Key in a request's scope of its `Client`."""
+
+
+Header: TypeAlias = tuple[bytes, bytes]
+
+
+class Client:
+    """Who waits for one reply."""
+
+    __slots__ = ("_cycle", "on_hang_up")
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self.on_hang_up: Callable[[], object] | None = None
+        """Called when the connection ends before the reply is written."""
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether the connection has ended."""
+        return self._cycle.disconnected
+
+    def reply(self, status: int, headers: Iterable[Header], body: bytes) -> None:
+        """Write the whole reply at once, and close the connection where more of the request would come.
+
+        By ASGI's two messages it is two system calls, and wakes the client twice.
+        """
+        self.on_hang_up = None
+        cycle = self._cycle
+        if cycle.disconnected:
+            return
+        parts = [STATUS_LINE[status]]
+        for name, value in (*cycle.default_headers, *headers):
+            parts += (name, b": ", value, b"\r\n")
+        if cycle.more_body or not cycle.keep_alive:
+            cycle.keep_alive = False
+            parts.append(b"connection: close\r\n")
+        parts.append(b"content-length: %d\r\n\r\n" % len(body))
+        if cycle.scope["method"] != "HEAD":
+            parts.append(body)
+        cycle.transport.write(b"".join(parts))
+        cycle.response_started = cycle.response_complete = True
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            cycle.transport.close()
+        cycle.on_response()
+
 
 class GuardedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with a limit of time and size for the head of each request."""
+    """uvicorn's protocol, with limits of time and size for the head of each request, and of time for its body."""
 
-    _head_timer: asyncio.TimerHandle | None = None
+    body_s = 5.0
+    """In which a body must have come after its head."""
+    _client: Client | None = None
+    _timer: asyncio.TimerHandle | None = None
+    """For what must come next: a head, or the rest of a body. Most come whole, and cost no timer."""
     _head_bytes = 0
-    _is_in_head = True
+    _is_in_head = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
-        self._expect_head()
+        self._timer = self.loop.call_later(HEAD_LIMIT_S, self._head_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._cancel_head_timer()
+        self._disarm()
         super().connection_lost(exc)
+        client = self._client
+        if client is not None and client.on_hang_up is not None:
+            client.on_hang_up()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if not self._is_in_head:
-            return
-        self._head_bytes += len(data)
-        if self._head_bytes > MAX_HEAD_BYTES:
-            self.send_400_response(f"the head of the request is larger than {MAX_HEAD_BYTES:,} bytes")
+        if self._is_in_head:
+            self._head_continues(len(data))
+        elif self._timer is None and self.cycle is not None and self.cycle.more_body:
+            self._timer = self.loop.call_later(self.body_s, self._body_late, self.cycle)
 
     def eof_received(self) -> None:
         """A request that ends half-way is refused; whoever sends nothing more after a whole one hung up."""
@@ -48,34 +104,66 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._expect_head()
+        self._is_in_head, self._head_bytes = True, 0
 
     def on_headers_complete(self) -> None:
-        self._cancel_head_timer()
         self._is_in_head = False
+        if self._timer is not None:
+            self._disarm()
         super().on_headers_complete()
+        self._client = Client(self.cycle)
+        self.scope[CLIENT] = self._client  # type: ignore[typeddict-unknown-key]  # ours
+
+    def on_message_complete(self) -> None:
+        if self._timer is not None:
+            self._disarm()
+        super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP is answered as a problem too, and ends the connection."""
+        self._end(Failure(code=Code.INVALID_ARGUMENT, message=msg, reason=Reason.MALFORMED))
+
+    def _end(self, failure: Failure) -> None:
+        """Tell a failure, and close."""
         if self.transport.is_closing():
             return
-        status, headers, body = problem_of(Failure(code=Code.INVALID_ARGUMENT, message=msg, reason=Reason.MALFORMED))
+        status, headers, body = problem_of(failure)
         headers |= {"Content-Length": str(len(body)), "Connection": "close"}
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        self.transport.write(f"HTTP/1.1 {status} Bad Request\r\n{head}\r\n".encode() + body)
+        self.transport.write(STATUS_LINE[status] + f"{head}\r\n".encode() + body)
         self.transport.close()
 
-    def _expect_head(self) -> None:
-        self._is_in_head, self._head_bytes = True, 0
-        if self._head_timer is None:
-            self._head_timer = self.loop.call_later(HEAD_LIMIT_S, self._too_slow)
+    def _head_continues(self, received_bytes: int) -> None:
+        """Part of a head came, and the rest must."""
+        self._head_bytes += received_bytes
+        if self._head_bytes > MAX_HEAD_BYTES:
+            self.send_400_response(f"the head of the request is larger than {MAX_HEAD_BYTES:,} bytes")
+        elif self._timer is None:
+            self._timer = self.loop.call_later(HEAD_LIMIT_S, self._head_late)
 
-    def _cancel_head_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
-
-    def _too_slow(self) -> None:
-        self._head_timer = None
-        if self._is_in_head and not self.transport.is_closing():
+    def _head_late(self) -> None:
+        self._timer = None
+        if not self.transport.is_closing():
             self.transport.close()
+
+    def _body_late(self, cycle: RequestResponseCycle) -> None:
+        self._timer = None
+        if cycle.response_started:  # refused before its body was read
+            self.transport.close()
+            return
+        message = f"the body did not come within {self.body_s:g} s"
+        self._end(refusal(Code.DEADLINE_EXCEEDED, Reason.DEADLINE_PASSED, message).failure)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def guarded(limit_s: float) -> type[GuardedProtocol]:
+    """The protocol with a time for bodies."""
+
+    class Limited(GuardedProtocol):
+        body_s = limit_s
+
+    return Limited

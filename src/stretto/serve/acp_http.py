@@ -17,14 +17,13 @@ from stretto.acp.server.openapi import openapi
 from stretto.acp.server.refusal import malformed
 from stretto.acp.server.tokens import Tokens
 from stretto.serve.acp_body import Headers, Receive, hold_to_json, read_body
+from stretto.serve.acp_guard import CLIENT, Client, Header
 from stretto.serve.acp_metrics import CONTENT_TYPE, AcpMetrics
-from stretto.serve.acp_watch import Watch
 from stretto.types.errors import Code
 
 Scope: TypeAlias = Mapping[str, Any]
 Send: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
-Header: TypeAlias = tuple[bytes, bytes]
 """Of ASGI. Any: a message holds what its type says."""
 
 OPENAPI: Final = "/acp/v1/openapi.json"
@@ -40,6 +39,10 @@ _JSON: Final = (b"content-type", b"application/json")
 
 _TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 
+_STOPPED: Final = Failure(
+    code=Code.UNAVAILABLE, message="the server stopped before the component had answered", reason=Reason.DRAINING
+)
+
 _log: Final = logging.getLogger(__name__)
 
 
@@ -51,18 +54,10 @@ class Reply(msgspec.Struct, frozen=True):
     body: bytes
 
     async def sent(self, send: Send) -> None:
-        """Send it."""
+        """Send it by ASGI, for what wraps an application of its own around this."""
         headers = [*self.headers, (b"content-length", b"%d" % len(self.body))]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
-
-
-class _UnreadError(Exception):
-    """Refused before the body was read, so that the connection can carry no other request."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
 
 
 class AcpHttp:
@@ -73,63 +68,54 @@ class AcpHttp:
         self._tokens = tokens
         self._metrics = metrics
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            raise RuntimeError(f"{scope['type']} is not served")
+    async def __call__(self, scope: Scope, receive: Receive, _: Send) -> None:
+        """Answer one request, past ASGI's `send` by the connection's own way."""
+        client: Client = scope[CLIENT]
         verb = _VERBS.get(scope["path"])
         try:
-            reply = self._other(scope) if verb is None else await self._asked(verb, scope, receive)
+            reply = self._other(scope) if verb is None else await self._asked(verb, scope, receive, client)
         except ConnectionError:  # nobody is there to be answered
             return
-        await reply.sent(send)
+        client.reply(reply.status, reply.headers, reply.body)
 
-    async def _asked(self, verb: Verb, scope: Scope, receive: Receive) -> Reply:
+    async def _asked(self, verb: Verb, scope: Scope, receive: Receive, client: Client) -> Reply:
         """The reply to a verb, whatever happens; ConnectionError when the client hung up."""
-        arrived = asyncio.get_running_loop().time()
+        now = asyncio.get_running_loop().time
+        arrived = now()
         code: Code | None = None
         try:
-            return await self._answer(verb, scope, receive, arrived)
-        except (AcpError, _UnreadError) as error:
+            return await self._answer(verb, scope, receive, client, arrived)
+        except AcpError as error:
             code = error.failure.code
-            return problem_reply(error.failure, closes=isinstance(error, _UnreadError))
-        except ConnectionError:
+            return problem_reply(error.failure)
+        except (ConnectionError, asyncio.CancelledError) as error:
             code = Code.CANCELLED
-            raise
+            if client.hung_up or isinstance(error, ConnectionError):
+                raise ConnectionError("the client hung up") from error
+            code = Code.UNAVAILABLE  # the grace of a server that stops is over
+            return problem_reply(_STOPPED)
         except Exception:  # noqa: BLE001  # the boundary: nothing of it goes over the wire
             _log.exception("a call of %s failed inside the server", verb)
             code = Code.INTERNAL
             return problem_reply(Failure(code=code, message="the server failed; its log says how"))
         finally:
-            self._metrics.count(verb, code, asyncio.get_running_loop().time() - arrived)
+            self._metrics.count(verb, code, now() - arrived)
 
-    async def _answer(self, verb: Verb, scope: Scope, receive: Receive, arrived: float) -> Reply:
+    async def _answer(self, verb: Verb, scope: Scope, receive: Receive, client: Client, arrived: float) -> Reply:
         headers: Headers = dict(scope["headers"])
+        self._hold_token(headers)
         if scope["method"] != "POST":
-            self._hold_token(headers)
-            if verb is Verb.DESCRIBE and scope["method"] in _READING:
-                return Reply(200, (_JSON,), encode(self._desk.describe(m.DescribeRequest())))
-            return _not_by(scope, "POST")
-        watch = Watch(receive, self._desk.limits.body_s)
-        try:
-            body = await self._body(receive, headers)
-            watch.body_came()
-            return Reply(200, (_JSON,), await self._called(verb, body, arrived))
-        except asyncio.CancelledError:
-            if watch.is_late:
-                raise _UnreadError(watch.too_late().failure) from None
-            if watch.hung_up:
-                raise ConnectionError("the client hung up") from None
-            raise _stopped() from None  # the grace of a server that stops is over
-        finally:
-            watch.end()
+            return self._not_posted(verb, scope)
+        hold_to_json(headers)
+        body = await read_body(receive, headers, self._desk.limits)
+        task = asyncio.current_task()
+        client.on_hang_up = None if task is None else task.cancel
+        return Reply(200, (_JSON,), await self._called(verb, body, arrived))
 
-    async def _body(self, receive: Receive, headers: Headers) -> bytes:
-        try:
-            self._hold_token(headers)
-            hold_to_json(headers)
-            return await read_body(receive, headers, self._desk.limits)
-        except AcpError as error:
-            raise _UnreadError(error.failure) from error
+    def _not_posted(self, verb: Verb, scope: Scope) -> Reply:
+        if verb is Verb.DESCRIBE and scope["method"] in _READING:
+            return Reply(200, (_JSON,), encode(self._desk.describe(m.DescribeRequest())))
+        return _not_by(scope, "POST")
 
     def _hold_token(self, headers: Headers) -> None:
         if self._tokens is not None:
@@ -176,14 +162,12 @@ def read(body: bytes, form: type[M]) -> M:
         raise malformed(f"the body is no {form.__name__}: {error}") from error
 
 
-def problem_reply(failure: Failure, *, closes: bool = False) -> Reply:
-    """The reply that tells a failure; `closes` ends the connection."""
+def problem_reply(failure: Failure) -> Reply:
+    """The reply that tells a failure."""
     status, headers, body = problem_of(failure)
     sent = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     if failure.code is Code.UNAUTHENTICATED:
         sent.append((b"www-authenticate", b"Bearer"))  # RFC 9110, section 11.6.1
-    if closes:
-        sent.append((b"connection", b"close"))
     return Reply(status, tuple(sent), body)
 
 
@@ -191,8 +175,3 @@ def _not_by(scope: Scope, allowed: str) -> Reply:
     message = f"{scope['path']} is not served by {scope['method']}; ask by {allowed}"
     reply = problem_reply(Failure(code=Code.INVALID_ARGUMENT, message=message))
     return Reply(reply.status, (*reply.headers, (b"allow", allowed.encode())), reply.body)
-
-
-def _stopped() -> AcpError:
-    message = "the server stopped before the component had answered"
-    return AcpError(Failure(code=Code.UNAVAILABLE, message=message, reason=Reason.DRAINING))

@@ -15,7 +15,7 @@ import uvicorn
 
 from stretto.acp.server.desk import Desk
 from stretto.acp.server.tokens import Tokens
-from stretto.serve.acp_guard import GuardedProtocol
+from stretto.serve.acp_guard import guarded
 from stretto.serve.acp_http import AcpHttp, App
 from stretto.serve.acp_metrics import AcpMetrics
 from stretto.serve.acp_tls import Tls
@@ -86,12 +86,13 @@ class HttpDoor:
         protocol = AcpHttp(desk, tokens, metrics)
         config = uvicorn.Config(
             protocol if beside is None else beside(protocol, metrics),
-            http=GuardedProtocol,
+            http=guarded(desk.limits.body_s),
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,  # who asks is told by its token, and nothing else of it is looked at
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=_FLUSH_S,
             ssl_certfile=None if tls is None else tls.cert,

@@ -88,6 +88,17 @@ async def test_a_body_in_chunks_is_refused_where_it_becomes_too_large() -> None:
         assert (status, problem["reason"], problem["metadata"]) == (400, "TOO_LARGE", {"max_request_bytes": "1000"})
 
 
+async def test_a_connection_carries_one_call_after_another_also_after_a_refusal() -> None:
+    async with served(made(add), tokens=Tokens((TOKEN,))) as (_, url), raw(url) as (reader, writer):
+        for token, status in ((b"wrong", b"401"), (TOKEN.encode(), b"200"), (TOKEN.encode(), b"200")):
+            length = b"content-length: %d\r\n" % len(BODY)
+            writer.write(HEAD + b"authorization: Bearer " + token + b"\r\n" + length + b"\r\n" + BODY)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.split()[1] == status
+            size = next(line for line in head.split(b"\r\n") if line.startswith(b"content-length"))
+            await reader.readexactly(int(size.split()[1]))
+
+
 @pytest.mark.parametrize("sent", [b"HELLO\r\n\r\n", b"\x16\x03\x01\x02\x00", b"GET / HTTP/9.9\r\n\r\n"], ids=repr)
 async def test_what_is_no_http_is_a_problem(sent: bytes) -> None:
     async with served(made(add)) as (_, url), raw(url) as (reader, writer):
