@@ -4,8 +4,8 @@ Stdout ends with one line of JSON; progress and a table go to stderr. Exits with
 because one is bad.
 
 - `http_vs_bare`: calls a second with 64 under way, of a component of kind `acp` at `stretto acp serve`, as part of
-  those of a bare aiohttp client at a bare ASGI application under the same uvicorn (httptools, uvloop) that answers the same
-  bytes. `grpc_vs_bare`: the same over gRPC, against grpc.aio on both sides with the same messages.
+  those of a bare aiohttp client at a bare ASGI application under the same uvicorn (httptools, uvloop) that answers the
+  same bytes. `grpc_vs_bare`: the same over gRPC, against grpc.aio on both sides with the same messages.
 - `http_server_vs_bare`, `grpc_server_vs_bare`: the same with the bare client on both sides.
 - `http_added_p50_us`, `grpc_added_p50_us`: what one call after the other takes more, median, microseconds.
 - `soak_errors`, `soak_rss_growth_mb`: calls that failed at half of the capacity, half of the time over HTTP and half
