@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +14,10 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
-from stretto.record.model import Run
+from stretto.record.model import Annotation, Run
 from stretto.store.sqlite import Store
 from stretto.types.enums import RunStatus
+from stretto.types.ids import StepPath
 
 STRETTO = (sys.executable, "-m", "stretto")
 
@@ -177,3 +179,52 @@ def test_a_served_workflow_keeps_to_the_protocol(tmp_path: Path, door: str) -> N
         )
     assert held.returncode == 0, held.stdout
     assert "'warehouse' keeps to the protocol" in held.stdout
+
+
+def stretto_in(home: Path, *arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    command = [*STRETTO, *arguments, "--store", "runs.db"]
+    return subprocess.run(command, cwd=home, env={**os.environ, **env}, capture_output=True, text=True, check=False)
+
+
+def test_a_write_in_doubt_there_parks_the_run_here_until_a_person_settled_it_there(tmp_path: Path) -> None:
+    lost = PICK.replace('        return {"shelf": "B7"}\n\n', '        raise OSError("the line broke")\n\n', 1)
+    lost = lost[: lost.index("    async def confirm")]
+    warehouse = place(tmp_path, "warehouse", WAREHOUSE, lost)
+    with serving(warehouse) as (there, _):
+        address = f"acp+{there['http']}#warehouse"
+        shop = place(tmp_path, "shop", SHOP.format(address=address, retry="{ attempts: 2 }"))
+        ask = ("run", "workflow.yaml", "--input", '{"query": "#W1"}')
+        parked = stretto_in(shop, *ask, **allowing(address))
+        assert parked.returncode != 0
+        assert [run.status for run in (*runs_in(shop), *runs_in(warehouse))] == [RunStatus.PARKED] * 2
+        assert runs_in(warehouse)[0].id in parked.stderr
+        too_soon = stretto_in(shop, "runs", "resume", "last", **allowing(address))
+        assert (too_soon.returncode != 0, runs_in(shop)[0].status) == (True, RunStatus.PARKED)
+        settled = stretto_in(warehouse, "runs", "resume", "last", "--happened", '{"shelf": "B7"}')
+        assert settled.returncode == 0, settled.stderr
+        gone_on = stretto_in(shop, "runs", "resume", "last", **allowing(address))
+        assert gone_on.returncode == 0, gone_on.stderr
+    (ours,), (theirs,) = runs_in(shop), runs_in(warehouse)
+    assert (ours.status, ours.output_value, theirs.status) == (RunStatus.OK, {"reply": "B7"}, RunStatus.OK)
+    assert len((warehouse / "picked").read_text().splitlines()) == 1
+
+
+def test_what_a_step_earned_comes_back_to_the_run_that_answered_it(tmp_path: Path) -> None:
+    warehouse = place(tmp_path, "warehouse", WAREHOUSE, PICK)
+    with serving(warehouse) as (there, _):
+        address = f"acp+{there['http']}#warehouse"
+        shop = place(tmp_path, "shop", SHOP.format(address=address, retry="{ attempts: 2 }"))
+        assert (
+            stretto_in(shop, "run", "workflow.yaml", "--input", '{"query": "#W1"}', **allowing(address)).returncode == 0
+        )
+        (ours,) = runs_in(shop)
+        with Store(shop / "runs.db") as store:
+            store.annotate(
+                Annotation(run_id=ours.id, name="reward", value=1.0, at_ns=time.time_ns()),
+                Annotation(run_id=ours.id, name="credit", value=0.5, at_ns=time.time_ns(), path=StepPath("fetch")),
+            )
+        told = stretto_in(shop, "acp", "reflect", "workflow.yaml", **allowing(address))
+        assert told.returncode == 0, told.stderr
+    with Store(warehouse / "runs.db") as store:
+        (note,) = store.annotations(runs_in(warehouse)[0].id)
+    assert (note.name, note.value, note.by, note.reason) == ("reward", 0.5, ours.workflow_run_id, "credit, step fetch")
