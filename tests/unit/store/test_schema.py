@@ -17,7 +17,7 @@ from stretto.store.sqlite import Store
 from stretto.types.enums import Durability, RunStatus
 from stretto.types.ids import Digest, digest_of
 from tests.unit.record.generated import a_run, a_step, an_open_run, raw
-from tests.unit.store.test_journal import canonical_run
+from tests.unit.store.test_journal import canonical_run, record
 
 
 def write_version_1(path: Path, run: Run, blobs: dict[Digest, bytes]) -> None:
@@ -56,6 +56,41 @@ def test_a_file_of_the_first_schema_is_read_and_written_on(path: Path) -> None:
         assert store.stats().steps == 3
         store.delete([old.id])
         assert store.stats().steps == 0
+
+
+def take_back(path: Path, version: int) -> None:
+    """Make a store of this release one of an older schema, from the second on."""
+    later = {
+        4: ("DROP INDEX runs_effect_key", "DROP INDEX runs_effect_once", "ALTER TABLE runs DROP COLUMN effect_key"),
+        3: ("DROP TABLE settings",),
+    }
+    with closing(sqlite3.connect(path)) as database, database:
+        for statement in [each for known, script in later.items() if known > version for each in script]:
+            database.execute(statement)
+        database.execute(f"PRAGMA user_version = {version}")
+
+
+@pytest.mark.parametrize("version", range(2, VERSION))
+async def test_what_an_older_schema_left_unsealed_is_taken_over_under_settings_that_it_did_not_know(
+    path: Path, version: int
+) -> None:
+    ended, left = a_run(), an_open_run()
+    with Store(path) as store:
+        await record(store, ended, Durability.RUN)
+        await store.open(left, Durability.STEP)
+    take_back(path, version)
+    with Store(path) as store:
+        assert store.settings("desk") == []
+        store.set_settings("desk", {"steps.ask.timeout": "2s"}, by="ann")
+        assert [each.value for each in store.settings("desk")] == ["2s"]
+        assert canonical_run(store.get(ended.id)) == canonical_run(ended)
+        assert store.claim(left.id).run.id == left.id
+    assert version_at(path) == VERSION
+
+
+def version_at(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as database:
+        return version_of(database)
 
 
 def test_processes_that_open_an_older_file_together_bring_it_up_to_date_once(path: Path) -> None:
