@@ -14,6 +14,7 @@ import stretto
 from stretto.cli.doctor import installation
 from stretto.cli.doctor.installation import NEWEST_PYTHON, OLDEST_PYTHON, examine_installation
 from stretto.store.sqlite import Store
+from stretto.types.enums import Reason
 from stretto.types.extras import install_command
 from tests.unit.cli.conftest import Cli
 
@@ -93,6 +94,30 @@ def test_what_a_workflows_fallback_answered_for_is_told_of(
     monkeypatch.delenv("DOWN")
     cli("run", "shop.yaml", "--input", '{"n": 7}')
     assert "opening of shop" not in checks(cli)
+
+
+@pytest.mark.parametrize(
+    ("fallback", "of_step", "name"),
+    [
+        ("fallback: {component: rules, after: 2}", "", "shop"),
+        ("", ", resilience: {fallback: {output: {n: 0}, after: 2}}", "api"),
+    ],
+)
+def test_runs_that_were_not_tried_hide_nothing_that_did_not_open(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, fallback: str, of_step: str, name: str
+) -> None:
+    """After failures in a row fallbacks answer at once: that says nothing of whether anything would open."""
+    (folder / "shop.yaml").write_text(
+        f"stretto: 1\nname: shop\ncomponents: shut.py\ncontract: {{input: {{n: int}}}}\n{fallback}\n"
+        f'steps: [{{name: a, component: api, input_mapping: {{n: "input.n"}}{of_step}}}]\n'
+    )
+    rules = '\n\n@stretto.component(effects="pure")\nasync def rules(n: int) -> dict[str, int]:\n    return {"n": 0}\n'
+    (folder / "shut.py").write_text(SHUT + rules)
+    monkeypatch.setenv("DOWN", "1")
+    with stretto.load(folder / "shop.yaml", store=folder / ".stretto/runs.db") as workflow:
+        runs = [workflow.run_sync({"n": 7}) for _ in range(60)]
+    assert runs[-1].reason is Reason.BREAKER
+    assert checks(cli)[f"opening of {name}"]["state"] == "wrong"
 
 
 def test_a_write_in_doubt_is_wrong_and_says_what_to_type(cli: Cli, ran: Ran) -> None:
