@@ -57,7 +57,7 @@ class RewardTerm:
                 signature.own_fields(request.input), context, threads_for(request.call.path)
             )
         except StrettoError as error:
-            queue_ms = error.queue_ms if isinstance(error, ComponentError) else 0.0
+            queue_ms = error.take_wait_ms() if isinstance(error, ComponentError) else 0.0
             rewards = tuple(Reward(name=term, value=None, reason=recordable(str(error))) for term in self.names)
         else:
             rewards = tuple(self._read(term, value) for term in self.names)

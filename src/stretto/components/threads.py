@@ -53,7 +53,7 @@ class Done:
         if self.error is None:
             return self.value
         if isinstance(self.error, ComponentError):
-            self.error.queue_ms += self.queue_ms
+            self.error.add_wait(self.queue_ms)
         raise self.error
 
 

@@ -56,7 +56,7 @@ class Wait:
         self.end()
         self.is_left = True
         if isinstance(error, ComponentError):
-            error.queue_ms += self.ms
+            error.add_wait(self.ms)
         elif isinstance(error, asyncio.CancelledError):
             if isinstance(error.__cause__, Waited):  # a queue further inside told
                 error.__cause__.queue_ms += self.ms

@@ -110,6 +110,9 @@ class _Copy(Called, eq=False):
         self.lane = Lane(self.state.watch.alarm(), self.lane.budget)
         try:
             return await protected(self, protection, request)
+        except ComponentError as error:
+            error.take_wait_ms()  # of no attempt on the record
+            raise
         finally:
             self.ended = self.state.now()
 

@@ -1,6 +1,5 @@
 """A step's record: what it was asked, what it answered, how long that took and what was tried."""
 
-from math import inf
 from typing import Final
 
 import msgspec
@@ -91,7 +90,7 @@ def note_failure(called: Called, began: float, error: ComponentError) -> None:
 
     A time-out of one that waited longer than it was worked on came of load.
     """
-    called.waited_s += _waited_inside_s(error)
+    called.waited_s += error.take_wait_ms() / 1000.0
     if isinstance(error, ContractError | RejectedError):
         count_usage(called, called.response)
     failed = _last_attempt(called, began, error)
@@ -100,15 +99,6 @@ def note_failure(called: Called, began: float, error: ComponentError) -> None:
     if called.attempts is None:
         called.attempts = []
     called.attempts.append(failed)
-
-
-def _waited_inside_s(error: ComponentError) -> float:
-    """Seconds in a queue of the component's own; what an error tells that cannot be is none.
-
-    It is taken from the error, since a component may raise the same object again.
-    """
-    queue_ms, error.queue_ms = error.queue_ms, 0.0
-    return queue_ms / 1000.0 if type(queue_ms) in (float, int) and 0 < queue_ms < inf else 0.0
 
 
 def _last_attempt(called: Called, began: float, error: ComponentError | None = None) -> Attempt:

@@ -273,6 +273,16 @@ class ComponentError(StrettoError):
         self.retryable = rpc_code in RETRYABLE_CODES if retryable is None else retryable
         self.sent = sent
 
+    def add_wait(self, ms: float) -> None:
+        """Count what the call waited around what `queue_ms` tells of."""
+        self.queue_ms = self.take_wait_ms() + ms
+
+    def take_wait_ms(self) -> float:
+        """What `queue_ms` tells, which is none afterwards: a component may raise the same object again. What a
+        component set there and cannot be is none either."""
+        told, self.queue_ms = self.queue_ms, 0.0
+        return told if type(told) in (float, int) and 0 < told < math.inf else 0.0
+
 
 def _is_finite(value: object) -> bool:
     """Whether it is a number that a clock can be told."""

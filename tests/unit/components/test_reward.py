@@ -12,7 +12,7 @@ import pytest
 
 from stretto.components.python import Context, component_of
 from stretto.components.reward import CompositeReward, reward
-from stretto.types.errors import SpecError, UsageError
+from stretto.types.errors import ComponentError, SpecError, UsageError
 from stretto.types.learning import Reward
 from stretto.types.messages import Usage
 
@@ -85,6 +85,17 @@ async def test_a_function_that_raises_leaves_its_term_unknown_and_the_others_kno
     assert "component 'api_success' raised ZeroDivisionError" in failed.reason
     assert f"({Path(__file__).name}:" in failed.reason
     assert known.value == -1.0
+
+
+async def test_what_a_term_waited_is_told_once_of_an_error_that_it_raises_again(make_request: Any) -> None:
+    again = ComponentError("full", queue_ms=5000.0)
+
+    @reward
+    def crowded() -> float:
+        raise again
+
+    assert (await single(crowded)(make_request())).queue_ms >= 5000.0
+    assert (await single(crowded)(make_request())).queue_ms < 5000.0
 
 
 @pytest.mark.parametrize(

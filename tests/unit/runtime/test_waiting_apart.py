@@ -9,6 +9,7 @@ import pytest
 
 import stretto
 from stretto.components.threads import Threads
+from stretto.engine.hedge import copies_of
 from stretto.record.model import StepRecord
 from tests.unit.components.openai.standin import StandIn
 from tests.unit.runtime.conftest import WorkflowOf
@@ -239,6 +240,42 @@ async def test_not_as_a_component_tells_what_cannot_be(workflow_of: WorkflowOf, 
     assert (step.status, step.queue_ms) == (stretto.StepStatus.FAILED, 0.0)
     with pytest.raises(stretto.UsageError, match=r"queue_ms=.*; expected milliseconds, 0 or more"):
         stretto.ComponentError("full", queue_ms=told)
+
+
+@pytest.mark.parametrize("told", [float("nan"), -1.0, "long", None])
+async def test_not_as_a_plain_function_tells_what_cannot_be(workflow_of: WorkflowOf, told: Any) -> None:
+    """Its wait for a thread is added to that."""
+
+    @stretto.component(effects="pure")
+    def a(prompt: str) -> dict[str, str]:
+        error = stretto.ComponentError("full", stretto.Code.RESOURCE_EXHAUSTED)
+        error.queue_ms = told
+        raise error
+
+    async with workflow_of(ONE, a) as workflow:
+        step = (await workflow.run({})).steps[0]
+    assert step.error is not None
+    assert (step.error.message, step.error.rpc_code) == ("full", "resource_exhausted")
+    assert 0.0 <= step.queue_ms <= whole(step)
+
+
+async def test_once_of_an_error_that_a_copy_raised_and_that_is_raised_again(workflow_of: WorkflowOf) -> None:
+    again = stretto.ComponentError("full", stretto.Code.INTERNAL)
+    asked = []
+
+    @stretto.component(effects="pure")
+    async def a(prompt: str) -> dict[str, str]:
+        asked.append(prompt)
+        if len(asked) == 1:
+            await asyncio.sleep(0.02)
+            return {"prompt": prompt}
+        again.add_wait(5.0)
+        raise again
+
+    async with workflow_of(ONE.replace("}}]", "}, resilience: {hedge: {after: 1ms}}}]"), a) as workflow:
+        assert copies_of((await workflow.run({})).steps[0]) == 1
+        (tried,) = (await workflow.run({})).steps[0].attempts
+    assert tried.queue_ms == 5.0
 
 
 async def second_of_two(
