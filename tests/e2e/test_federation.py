@@ -228,3 +228,34 @@ def test_what_a_step_earned_comes_back_to_the_run_that_answered_it(tmp_path: Pat
     with Store(warehouse / "runs.db") as store:
         (note,) = store.annotations(runs_in(warehouse)[0].id)
     assert (note.name, note.value, note.by, note.reason) == ("reward", 0.5, ours.workflow_run_id, "credit, step fetch")
+
+
+def test_half_of_a_workflow_is_not_made_twice_until_a_person_undid_it(tmp_path: Path) -> None:
+    pack = "  - { name: pack, component: pack, input_mapping: { shelf: steps.pick.shelf } }"
+    text = WAREHOUSE.replace("\noutput: {", f"\n{pack}\noutput: {{")
+    packs = (
+        PICK
+        + """
+
+@stretto.component("pack", "1.0.0", effects="pure")
+async def pack(shelf: str) -> dict:
+    if not (Path(__file__).parent / "boxes").exists():
+        raise stretto.ComponentError("there are no boxes", stretto.Code.UNAVAILABLE)
+    return {"packed": shelf}
+"""
+    )
+    warehouse = place(tmp_path, "warehouse", text, packs)
+    with serving(warehouse) as (there, _):
+        address = f"acp+{there['http']}#warehouse"
+        shop = place(tmp_path, "shop", SHOP.format(address=address, retry="{ attempts: 3 }"))
+        assert stretto_in(shop, "run", "workflow.yaml", "--input", '{"query": "#W1"}', **allowing(address)).returncode
+        (half,) = runs_in(warehouse)
+        assert (half.status, runs_in(shop)[0].status) == (RunStatus.FAILED, RunStatus.PARKED)
+        (warehouse / "boxes").touch()
+        again = ("runs", "resume", "last", "--did-not-happen")
+        assert stretto_in(shop, *again, **allowing(address)).returncode
+        assert len((warehouse / "picked").read_text().splitlines()) == 1
+        assert stretto_in(warehouse, "runs", "delete", half.id, "--yes").returncode == 0
+        gone_on = stretto_in(shop, *again, **allowing(address))
+        assert gone_on.returncode == 0, gone_on.stderr
+    assert [run.status for run in (*runs_in(shop), *runs_in(warehouse))] == [RunStatus.OK] * 2
