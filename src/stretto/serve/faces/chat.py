@@ -18,7 +18,7 @@ from stretto.serve.faces.chat_fields import ChatFields
 from stretto.serve.faces.chat_refusal import SHOULD_RETRY, refused_of, should_retry
 from stretto.serve.faces.chat_reply import WAITING, ChatReply, error_event, text_of
 from stretto.serve.faces.chat_request import ChatRequest, read_chat
-from stretto.serve.faces.receiving import received
+from stretto.serve.faces.receiving import UNREAD, received
 from stretto.serve.gateway.asgi import Answer
 from stretto.serve.gateway.refused import Refused, error_body
 from stretto.spec.suggest import nearest
@@ -62,6 +62,8 @@ class ChatFace:
         try:
             await self._answer(scope, receive, answer)
         except AcpError as error:
+            if error.failure.reason in UNREAD:
+                answer.headers["connection"] = "close"
             await _refuse(answer, refused_of(error.failure))
         except Refused as refused:
             await _refuse(answer, refused)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 from stretto.acp.failure import AcpError, Failure
 from stretto.acp.names import Reason
@@ -10,6 +11,9 @@ from stretto.acp.server import Limits
 from stretto.serve.acp_body import Headers, Receive, hold_to_json, read_body
 from stretto.serve.acp_watch import Watch
 from stretto.types.errors import Code
+
+UNREAD: Final = frozenset({Reason.UNAUTHENTICATED, Reason.MEDIA_TYPE, Reason.TOO_LARGE, Reason.DEADLINE_PASSED})
+"""Reasons to refuse a request whose body may not have been read, so that the connection can carry no other."""
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from stretto.serve.acp_body import Receive
 from stretto.serve.acp_http import Reply, Scope, Send, problem_reply
 from stretto.serve.faces.answered import EVIDENCE
 from stretto.serve.faces.asking import Ask, Asking
-from stretto.serve.faces.receiving import received
+from stretto.serve.faces.receiving import UNREAD, received
 from stretto.types.errors import Code
 from stretto.types.json import Json, JsonObject
 
@@ -49,7 +49,7 @@ class RunsFace:
         try:
             reply = await self._answer(scope, receive)
         except AcpError as error:
-            reply = problem_reply(error.failure)
+            reply = problem_reply(error.failure, closes=error.failure.reason in UNREAD)
         except ConnectionError:  # nobody is there to be answered
             return
         except Exception:  # noqa: BLE001  # the boundary: nothing of it goes over the wire

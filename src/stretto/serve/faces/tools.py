@@ -16,13 +16,13 @@ from mcp.shared.exceptions import MCPError
 
 from stretto import __version__
 from stretto.acp.failure import AcpError, Failure
-from stretto.acp.names import Reason
 from stretto.acp.server import Answer
 from stretto.acp.server.tokens import Tokens
 from stretto.components.mcp.host import EFFECT_KEY, TRACEPARENT
 from stretto.serve.acp_body import Receive
 from stretto.serve.acp_http import Scope, Send, problem_reply
 from stretto.serve.faces.asking import Ask, Asking
+from stretto.spec.suggest import nearest
 from stretto.types.card import ANY_OBJECT, Card
 from stretto.types.enums import Effect
 from stretto.types.json import JsonObject
@@ -92,7 +92,7 @@ class ToolsFace:
             try:
                 self._tokens.hold(dict(scope["headers"]).get(b"authorization"))
             except AcpError as error:
-                await problem_reply(error.failure).sent(send)
+                await problem_reply(error.failure, closes=True).sent(send)
                 return
         await self._manager.asgi_app(scope, receive, send)  # type: ignore[arg-type]  # starlette's own names
 
@@ -100,7 +100,8 @@ class ToolsFace:
 async def _called(
     asking: Asking, context: ServerRequestContext[Any], asked: t.CallToolRequestParams
 ) -> t.CallToolResult:
-    """The workflow's answer; a failure is told as the tool's, but that there is no such tool."""
+    """The workflow's answer; a failure is told as the tool's. Raises MCPError where there is no such tool."""
+    _hold_to_tools(asking, asked.name)
     meta: Mapping[str, Any] = {} if context.meta is None else dict(context.meta)
     ask = Ask(
         workflow=asked.name,
@@ -112,10 +113,16 @@ async def _called(
     try:
         return _answered(await asking.answer(ask))
     except AcpError as error:
-        if error.failure.reason == Reason.COMPONENT_UNKNOWN:
-            message = error.failure.message.replace("component", "tool", 1)
-            raise MCPError(t.INVALID_PARAMS, message) from error
         return _failed(error.failure)
+
+
+def _hold_to_tools(asking: Asking, name: str) -> None:
+    """Raise MCPError for what is no tool here: of that the protocol has an error of its own."""
+    tools = [each.card.name for each in asking.desk.served]
+    if name not in tools:
+        near = nearest(name[:80], tools)
+        hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(tools)}"
+        raise MCPError(t.INVALID_PARAMS, f"no tool called {name[:80]!r} is served here; {hint}")
 
 
 def _tool(card: Card) -> t.Tool:

@@ -67,6 +67,7 @@ async def test_what_is_wrong_is_told(
     assert (found, told["error"]["code"], told["error"]["param"]) == (status, code, param)
     assert says in told["error"]["message"]
     assert headers["x-should-retry"] == "false"
+    assert (headers.get("Connection") == "close") is (status == 413)
     assert "Traceback" not in told["error"]["message"]
     assert again[0] == 200
 
