@@ -53,12 +53,6 @@ class Reply(msgspec.Struct, frozen=True):
     headers: tuple[Header, ...]
     body: bytes
 
-    async def sent(self, send: Send) -> None:
-        """Send it by ASGI, for what wraps an application of its own around this."""
-        headers = [*self.headers, (b"content-length", b"%d" % len(self.body))]
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body})
-
 
 class AcpHttp:
     """The ASGI application over a desk."""

@@ -90,7 +90,7 @@ class ChatFace:
             self._fields(name)
             await answer.json(200, self._model(name))
         else:
-            async with received(receive, headers, self._asking.desk.limits) as body:
+            async with received(scope, receive, self._asking.desk.limits) as body:
                 chat = read_chat(body)
                 await self._complete(chat, self._ask(chat, headers), answer)
 

@@ -13,10 +13,11 @@ from stretto.acp.server import Answer
 from stretto.acp.server.refusal import malformed
 from stretto.acp.server.tokens import Tokens
 from stretto.serve.acp_body import Receive
+from stretto.serve.acp_guard import CLIENT, Client
 from stretto.serve.acp_http import Reply, Scope, Send, problem_reply
 from stretto.serve.faces.answered import EVIDENCE
 from stretto.serve.faces.asking import Ask, Asking
-from stretto.serve.faces.receiving import UNREAD, received
+from stretto.serve.faces.receiving import received
 from stretto.types.errors import Code
 from stretto.types.json import Json, JsonObject
 
@@ -45,17 +46,19 @@ class RunsFace:
         """Whether a path is one of these."""
         return _PATH.fullmatch(path) is not None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, _: Send) -> None:
+        """Answer, whatever happens; nothing where the client hung up."""
         try:
             reply = await self._answer(scope, receive)
         except AcpError as error:
-            reply = problem_reply(error.failure, closes=error.failure.reason in UNREAD)
+            reply = problem_reply(error.failure)
         except ConnectionError:  # nobody is there to be answered
             return
         except Exception:  # noqa: BLE001  # the boundary: nothing of it goes over the wire
             _log.exception("a run was asked for, and the server failed")
             reply = problem_reply(Failure(code=Code.INTERNAL, message="the server failed; its log says how"))
-        await reply.sent(send)
+        client: Client = scope[CLIENT]
+        client.reply(reply.status, reply.headers, reply.body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Reply:
         headers = dict(scope["headers"])
@@ -64,7 +67,7 @@ class RunsFace:
         if scope["method"] != "POST":
             told = f"{scope['path'][:200]} is not served by {scope['method']}; ask by POST"
             return problem_reply(Failure(code=Code.INVALID_ARGUMENT, message=told))
-        async with received(receive, headers, self._asking.desk.limits) as body:
+        async with received(scope, receive, self._asking.desk.limits) as body:
             answer = await self._asking.answer(_ask(scope["path"], body, headers))
         return Reply(200, ((b"content-type", b"application/json"),), orjson.dumps(_told(answer)))
 

@@ -20,6 +20,7 @@ from stretto.acp.server import Answer
 from stretto.acp.server.tokens import Tokens
 from stretto.components.mcp.host import EFFECT_KEY, TRACEPARENT
 from stretto.serve.acp_body import Receive
+from stretto.serve.acp_guard import CLIENT
 from stretto.serve.acp_http import Scope, Send, problem_reply
 from stretto.serve.faces.asking import Ask, Asking
 from stretto.spec.suggest import nearest
@@ -92,7 +93,8 @@ class ToolsFace:
             try:
                 self._tokens.hold(dict(scope["headers"]).get(b"authorization"))
             except AcpError as error:
-                await problem_reply(error.failure, closes=True).sent(send)
+                reply, client = problem_reply(error.failure), scope[CLIENT]
+                client.reply(reply.status, reply.headers, reply.body)
                 return
         await self._manager.asgi_app(scope, receive, send)  # type: ignore[arg-type]  # starlette's own names
 
