@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
+from weakref import WeakSet
 
 from stretto.types.errors import Code, ComponentError
 from stretto.types.ids import FALLBACK_PATH, StepPath
@@ -77,6 +78,9 @@ class _Job:
         return max(0.0, (until - self.submitted) * 1000.0)
 
 
+_POOLS: Final[WeakSet["Threads"]] = WeakSet()
+
+
 class Threads:
     """A bounded pool of daemon threads, started as they are needed."""
 
@@ -84,6 +88,11 @@ class Threads:
         self.size = size
         self._name = name
         self._told_after_s = told_after_s
+        self.begin_anew()
+        _POOLS.add(self)
+
+    def begin_anew(self) -> None:
+        """Have no thread yet, and nothing to do. So a forked process does: it has none of its parent's threads."""
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._started = 0
@@ -222,6 +231,14 @@ def _deliver(job: _Job, outcome: Outcome) -> None:
         except RuntimeError:  # it closed meanwhile: nobody waits any more
             _log.debug("the loop that called '%s' is closed", job.component)
 
+
+def _begin_all_anew() -> None:
+    for pool in _POOLS:
+        pool.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):  # where processes fork
+    os.register_at_fork(after_in_child=_begin_all_anew)
 
 THREADS: Final = Threads()
 """Shared by all Python components of the process."""

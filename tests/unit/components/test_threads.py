@@ -3,6 +3,9 @@
 import asyncio
 import contextvars
 import logging
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -161,3 +164,26 @@ async def test_a_call_that_hangs_is_known_wherever_it_does() -> None:
         gate.set()
         while hangs("stuck"):  # noqa: ASYNC110  # the pool tells nobody
             await asyncio.sleep(0)
+
+
+FORKS = """
+import asyncio, os, sys
+from stretto.components.threads import THREADS
+
+async def done():
+    async with asyncio.timeout(10):
+        return (await THREADS.run("c", os.getpid)).result()
+
+assert asyncio.run(done()) == os.getpid()
+assert THREADS._idle.acquire(timeout=10)  # it waits for work again
+THREADS._idle.release()
+if child := os.fork():
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+os._exit(0 if asyncio.run(done()) == os.getpid() else 1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process forks here")
+def test_a_process_that_was_forked_has_threads_of_its_own() -> None:
+    """And none of its parent's, which are not there."""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], check=True, timeout=60)
