@@ -18,6 +18,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from stretto.cli.boundary import execute
 from tests.unit.serve.acp_living import envelope, post
 
+ROOT = Path(__file__).parents[2]
+
 COMPONENTS = """
 import asyncio
 
@@ -40,10 +42,12 @@ output: {slept: steps.nap.slept}
 
 
 @contextmanager
-def serving(folder: Path, *flags: str, file: str = "components.py") -> Iterator[tuple["subprocess.Popen[str]", Any]]:
+def serving(
+    folder: Path, *flags: str, file: str = "components.py", verb: str = "serve"
+) -> Iterator[tuple["subprocess.Popen[str]", Any]]:
     """The process, and what it says once it takes requests."""
     (folder / "components.py").write_text(COMPONENTS)
-    command = [sys.executable, "-m", "stretto", "acp", "serve", str(folder / file), "--json", *flags]
+    command = [sys.executable, "-m", "stretto", "acp", verb, str(folder / file), "--json", *flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -113,6 +117,19 @@ async def test_a_workflow_file_serves_what_it_declares(tmp_path: Path) -> None:
     with serving(tmp_path, "--http", ":0", file="shop.yaml") as (_, served):
         assert served["components"] == ["sleep"]
         assert (await post(f"{served['http']}/acp/v1/execute", _sleep(0)))[0] == 200
+
+
+async def test_one_declaration_is_served_and_keeps_to_the_protocol(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "how-to" / "serve-a-component.md").read_text(encoding="utf-8")
+    (tmp_path / "words.yaml").write_text(page.partition("# words.yaml\n")[2].partition("```")[0])
+    with serving(tmp_path, "--http", ":0", file="words.yaml", verb="wrap") as (_, served):
+        assert served["components"] == ["words"]
+        body = {"envelope": envelope(), "input": {"text": "three small words"}}
+        assert (await post(f"{served['http']}/acp/v1/execute", body))[2]["output"] == {"words": 3}
+        assert await asyncio.to_thread(execute, ["acp", "verify", served["http"]]) == 0
+    assert "'words' keeps to the protocol" in capsys.readouterr().out
 
 
 async def _until_draining(url: str) -> None:

@@ -29,12 +29,19 @@ Header: TypeAlias = tuple[bytes, bytes]
 class Client:
     """Who waits for one reply."""
 
-    __slots__ = ("_cycle", "on_hang_up")
+    __slots__ = ("_cycle", "before", "on_hang_up")
 
-    def __init__(self, cycle: RequestResponseCycle) -> None:
+    def __init__(self, cycle: RequestResponseCycle, before: "Client | None") -> None:
         self._cycle = cycle
+        self.before = before
+        """Who waits for an earlier reply on the same connection: requests may follow without one (HTTP pipelining)."""
         self.on_hang_up: Callable[[], object] | None = None
         """Called when the connection ends before the reply is written."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has no reply yet."""
+        return not self._cycle.response_complete
 
     @property
     def hung_up(self) -> bool:
@@ -85,9 +92,11 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
         super().connection_lost(exc)
-        client = self._client
-        if client is not None and client.on_hang_up is not None:
-            client.on_hang_up()
+        client, self._client = self._client, None
+        while client is not None:
+            if client.on_hang_up is not None:
+                client.on_hang_up()
+            client = client.before
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -111,7 +120,8 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._timer is not None:
             self._disarm()
         super().on_headers_complete()
-        self._client = Client(self.cycle)
+        before = self._client
+        self._client = Client(self.cycle, before if before is not None and before.waits else None)
         self.scope[CLIENT] = self._client  # type: ignore[typeddict-unknown-key]  # ours
 
     def on_message_complete(self) -> None:

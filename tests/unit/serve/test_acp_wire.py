@@ -142,6 +142,27 @@ async def test_a_client_that_hangs_up_cancels_its_call(how: str) -> None:
         assert desk.in_progress == 0
 
 
+async def test_a_client_that_hangs_up_with_a_second_request_sent_cancels_the_first() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @stretto.component
+    async def waits() -> dict[str, int]:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            ended.set()
+            raise
+        return {}
+
+    async with served(made(waits)) as (_, url), raw(url) as (_, writer):
+        body = json.dumps({"envelope": envelope(), "input": {}}).encode()
+        writer.write((HEAD + b"content-length: %d\r\n\r\n" % len(body) + body) * 2)
+        await begun.wait()
+        writer.close()
+        await asyncio.wait_for(ended.wait(), 5)
+
+
 @pytest.mark.parametrize(
     ("headers", "says"),
     [
