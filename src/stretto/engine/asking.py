@@ -51,17 +51,20 @@ async def ask(state: RunState, op: CallOp, lane: Lane, request: Request) -> Resp
         if alarm.deadline is not None:
             alarm.disarm()
     if deadline is not None and (alarm.rang or state.now() > deadline):
-        waited = response.queue_ms if isinstance(response, Response) else 0.0
-        if alarm.rang:
-            late = _timed_out(op, lane, deadline, waited)
-        else:
-            late = _held_the_loop(op, state.now() - deadline, waited)
-        alarm.took()
-        if request.call.effect is not Effect.WRITE:
-            raise late
+        _hold_to_deadline(op, lane, request, response, state.now() - deadline)
     if op.calls_others and in_doubt_inside(state, request.call.path):
         raise over_doubt(request.call.path, None)
     return response
+
+
+def _hold_to_deadline(op: CallOp, lane: Lane, request: Request, response: Response, late_s: float) -> None:
+    """Refuse an answer that came after the deadline, but for that to a write."""
+    alarm, waited = lane.alarm, response.queue_ms if isinstance(response, Response) else 0.0
+    deadline = request.call.deadline
+    late = _timed_out(op, lane, deadline, waited) if alarm.rang else _held_the_loop(op, late_s, waited)
+    alarm.took()
+    if request.call.effect is not Effect.WRITE:
+        raise late
 
 
 async def _begun(state: RunState, op: CallOp, lane: Lane, request: Request) -> Awaitable[Response]:
