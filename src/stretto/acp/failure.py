@@ -67,6 +67,9 @@ _REASONS: Final[Mapping[type[ComponentError], Reason]] = {
     InDoubtError: Reason.IN_DOUBT,
 }
 
+_OPEN: Final[Mapping[str, Code]] = {Reason.KEY_IN_PROGRESS: Code.UNAVAILABLE}
+"""Reasons whose code says that nothing happened, where something may: what is being worked on has not ended."""
+
 SENT: Final = "sent"
 """Metadata: ``no`` says that the request surely reached nobody who acts."""
 
@@ -98,10 +101,10 @@ def failure_of(error: StrettoError, run_id: str = "") -> Failure:
 
 def component_error(failure: Failure) -> ComponentError:
     """The error that a failure stands for, of the class that it was where the protocol names it."""
-    after_s = None if failure.retry_after_ms is None else failure.retry_after_ms / 1000.0
+    after_s = None if failure.retry_after_ms is None else max(0.0, failure.retry_after_ms) / 1000.0
     make = _ERRORS.get(failure.reason)
     error = ComponentError(failure.message, failure.code) if make is None else make(failure)
-    error.rpc_code = failure.code
+    error.rpc_code = _OPEN.get(failure.reason, failure.code)
     error.retry_after_s = after_s
     error.run_id = failure.run_id
     error.sent = error.sent and failure.metadata.get(SENT) != "no"

@@ -37,6 +37,13 @@ def decode(text: bytes, form: type[M]) -> M:
 
     Raises msgspec.DecodeError for what is no JSON, msgspec.ValidationError, with the place, for another form.
     """
+    try:
+        return _decoded(text, form)
+    except RecursionError as error:
+        raise msgspec.DecodeError("it is nested too deeply to be read") from error
+
+
+def _decoded(text: bytes, form: type[M]) -> M:
     if _ends_of_proto_names(form).search(text) is None or _proto_names(form).search(text) is None:
         try:
             read: M = _decoder(form).decode(text)

@@ -35,6 +35,11 @@ class ProblemDetails(msgspec.Struct, kw_only=True, omit_defaults=True, rename="c
     run_id: str = ""
 
 
+_KNOWN: Final = frozenset(Code)
+
+_SAME_AGAIN: Final = (307, 308)
+"""Redirections that ask for the very same request elsewhere: nothing was done here (RFC 9110, section 15.4)."""
+
 _DECODER: Final = msgspec.json.Decoder(ProblemDetails)
 
 
@@ -65,15 +70,14 @@ def failure_of_reply(status: int, headers: Mapping[str, str], body: bytes) -> Fa
 
     `headers` are looked up without regard to case.
     """
-    try:
-        read = _DECODER.decode(body)
-        code = Code(read.code)
-    except (msgspec.DecodeError, ValueError):
+    read = _read(body)
+    if read is None or read.code not in _KNOWN:
         said = " ".join(body[: MAX_QUOTED_CHARS * 4].decode(errors="replace").split())[:MAX_QUOTED_CHARS]
-        message = f"answered {status}: {said or 'nothing'}"
-        return Failure(code=code_of(status), message=message, retry_after_ms=_seconds(headers.get("Retry-After", "")))
+        message = f"answered {status}: {said or 'nothing'}{_remedy(status, headers)}"
+        return Failure(code=_told(status), message=message, retry_after_ms=_seconds(headers.get("Retry-After", "")))
+    code = Code(read.code)
     return Failure(
-        code=code,
+        code=code if STATUSES[code] >= 500 or status < 500 else _told(status),  # the graver of two that differ
         message=read.detail or read.title,
         reason=read.reason,
         retry_after_ms=_seconds(headers.get("Retry-After", "")) if read.retry_after_ms is None else read.retry_after_ms,
@@ -81,6 +85,45 @@ def failure_of_reply(status: int, headers: Mapping[str, str], body: bytes) -> Fa
         metadata=read.metadata,
         run_id=read.run_id,
     )
+
+
+def _read(body: bytes) -> ProblemDetails | None:
+    """The problem that a body holds, without members of another type; None where it holds none."""
+    try:
+        return _DECODER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass  # may be a member of another type
+    try:
+        members = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if not isinstance(members, dict):
+        return None
+    return msgspec.convert({name: each for name, each in members.items() if _fits(name, each)}, ProblemDetails)
+
+
+def _fits(name: str, value: object) -> bool:
+    try:
+        msgspec.convert({name: value}, ProblemDetails)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _told(status: int) -> Code:
+    """What a status means by itself. One of success that is not 200, or of a redirection that lets the method change,
+    may follow on what was done."""
+    if status < 300:
+        return Code.INTERNAL
+    if status < 400:
+        return Code.FAILED_PRECONDITION if status in _SAME_AGAIN else Code.UNKNOWN
+    return code_of(status)
+
+
+def _remedy(status: int, headers: Mapping[str, str]) -> str:
+    if not 300 <= status < 400:
+        return ""
+    return f"; it leads to {headers.get('Location', 'nowhere')[:MAX_QUOTED_CHARS]}: set the address to where that is"
 
 
 def _title(status: int) -> str:

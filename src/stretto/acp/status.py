@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from google.protobuf.any_pb2 import Any as AnyProto
+from google.protobuf.message import DecodeError
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from stretto.acp.failure import Failure
@@ -39,15 +40,16 @@ def status_of(failure: Failure) -> status_pb2.Status:
 
 def failure_of_status(code: int, message: str, details: bytes | None) -> Failure:
     """The failure that a call's end stands for; of a peer that sends no details, its code and its words."""
-    status = status_pb2.Status(code=code, message=message)
-    if details:
-        status = status_pb2.Status.FromString(details)
+    status = _detailed(code, message, details)
     info, retry, bad = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo(), error_details_pb2.BadRequest()
     waits = False
     for detail in status.details:
-        detail.Unpack(info)
-        waits = detail.Unpack(retry) or waits
-        detail.Unpack(bad)
+        try:
+            detail.Unpack(info)
+            waits = detail.Unpack(retry) or waits
+            detail.Unpack(bad)
+        except DecodeError:
+            continue  # what it was to say stays unsaid
     metadata = dict(info.metadata)
     return Failure(
         code=_CODES.get(status.code, Code.UNKNOWN),
@@ -58,6 +60,16 @@ def failure_of_status(code: int, message: str, details: bytes | None) -> Failure
         run_id=metadata.pop("run_id", ""),
         metadata=metadata,
     )
+
+
+def _detailed(code: int, message: str, details: bytes | None) -> status_pb2.Status:
+    """The status that a trailer holds; the call's own where it holds none, or one of another code."""
+    own = status_pb2.Status(code=code, message=message)
+    try:
+        told = status_pb2.Status.FromString(details or b"")
+    except DecodeError:
+        return own
+    return told if details and told.code == code else own
 
 
 def _add(

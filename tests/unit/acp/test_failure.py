@@ -90,6 +90,16 @@ def test_a_peer_without_details_is_known_by_its_code() -> None:
     assert failure_of_status(77, "odd", None).code is Code.UNKNOWN
 
 
+def test_details_that_are_none_or_of_another_code_do_not_count() -> None:
+    own = Failure(code=Code.UNAVAILABLE, message="gone")
+    refused = status_of(Failure(code=Code.INVALID_ARGUMENT, message="no")).SerializeToString()
+    broken = status_of(Failure(code=Code.UNAVAILABLE, message="gone", reason="SHED"))
+    broken.details[0].value = b"\xff"
+    assert failure_of_status(14, "gone", b"\xff\xff") == own
+    assert failure_of_status(14, "gone", refused) == own
+    assert failure_of_status(14, "gone", broken.SerializeToString()) == own
+
+
 def test_a_wait_is_told_in_whole_seconds_that_are_not_too_few() -> None:
     _, headers, _ = problem_of(Failure(code=Code.UNAVAILABLE, message="", retry_after_ms=1001.0))
     assert headers["Retry-After"] == "2"

@@ -19,8 +19,8 @@ EVIDENCE: Final = "acp"
 """Key of the step's evidence under which the answer's own facts stand."""
 
 
-def response_of(answer: m.CallResponse, waited_ms: float, who: str) -> Response:
-    """The response that an answer stands for; `waited_ms` is what it waited on this side.
+def response_of(answer: m.CallResponse, waited_ms: float, took_ms: float, who: str) -> Response:
+    """The response that an answer stands for; `waited_ms` is what it waited on this side, `took_ms` what came after.
 
     Raises ComponentError for what a step cannot record.
     """
@@ -30,7 +30,7 @@ def response_of(answer: m.CallResponse, waited_ms: float, who: str) -> Response:
         outcome=_outcome(result.outcome),
         usage=_usage(result.usage, who),
         evidence=_evidence(answer),
-        queue_ms=waited_ms + _time(result.queue_ms),
+        queue_ms=waited_ms + min(_time(result.queue_ms), max(0.0, took_ms)),
     )
 
 
@@ -62,8 +62,10 @@ def _outcome(told: str) -> Outcome:
 def _usage(spent: m.Spent, who: str) -> Usage | None:
     if spent == m.Spent():
         return None
-    if not (math.isfinite(spent.cost) and spent.cost >= 0 and spent.input_tokens >= 0 and spent.output_tokens >= 0):
-        raise ComponentError(f"{who} says that it spent {spent}; expected numbers of 0 or more", Code.INTERNAL)
+    tokens = (spent.input_tokens, spent.output_tokens)
+    if not (math.isfinite(spent.cost) and spent.cost >= 0 and all(0 <= each <= m.MAX_UINT32 for each in tokens)):
+        text = f"{who} says that it spent {spent!s:.200}; expected numbers of 0 or more, tokens below 2^32"
+        raise ComponentError(text, Code.INTERNAL)
     return Usage(input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, cost=spent.cost)
 
 
@@ -73,7 +75,7 @@ def _evidence(answer: m.CallResponse) -> JsonObject:
         "replayed": result.replayed,
         "run_id": result.run_id,
         "gradient_handle": answer.gradient_handle,
-        "service_ms": result.service_ms,
+        "service_ms": _time(result.service_ms),
     }
     told: JsonObject = {name: fact for name, fact in facts.items() if fact}
     return {**result.evidence, EVIDENCE: told} if told else dict(result.evidence)

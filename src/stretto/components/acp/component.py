@@ -86,14 +86,12 @@ class AcpComponent:
         envelope = envelope_of(request.call, self._ref)
         text = orjson.dumps(request.input)
         large = named(request.input, len(text)) if self._takes_blobs else None
-        if large is None:
-            whole = text.decode() if self._link.takes_text else ""
-            given = {} if whole else request.input
-            asked = m.CallRequest(envelope=envelope, input=given, input_json=whole, confirm_only=confirm_only)
-            return await self._answered(asked)
-        return await self._ask_by_digest(
-            m.CallRequest(envelope=envelope, input=large.input, confirm_only=confirm_only), large
+        given = request.input if large is None else large.input
+        whole = "" if not self._link.takes_text else (text if large is None else orjson.dumps(given)).decode()
+        asked = m.CallRequest(
+            envelope=envelope, input={} if whole else given, input_json=whole, confirm_only=confirm_only
         )
+        return await (self._answered(asked) if large is None else self._ask_by_digest(asked, large))
 
     async def _ask_by_digest(self, asked: m.CallRequest, large: Named) -> Response:
         """Ask with large fields named; once more, with their contents, where the other side has forgotten them."""
@@ -108,11 +106,13 @@ class AcpComponent:
         return response
 
     async def _answered(self, asked: m.CallRequest) -> Response:
+        now = asyncio.get_running_loop().time
+        began = now()
         answer, waited_ms = await self._link.ask(self._verb, asked, asked.envelope)
         if not isinstance(answer, m.CallResponse):
             raise TypeError(f"a link answered {self._verb} with {type(answer).__name__}")
         with Wait(waited_ms):
-            return response_of(answer, waited_ms, self._who)
+            return response_of(answer, waited_ms, (now() - began) * 1000.0 - waited_ms, self._who)
 
     def _raised(self, error: AcpError) -> ComponentError:
         """The error that the other side's failure stands for, which says whose it is."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from stretto.acp import messages as m
 from stretto.acp.failure import AcpError
 from stretto.acp.names import Verb
-from stretto.components.acp.link import peer_of, token_of
+from stretto.components.acp.link import blotted, peer_of, token_of
 from stretto.components.acp.settings import AcpSettings
 from stretto.components.acp.target import Target
+from stretto.components.acp.trust import trusting
 from stretto.components.loop_lock import open_elsewhere
 from stretto.components.web.failures import too_large, unreachable
 from stretto.types.errors import Code, ComponentError, MissingExtraError
@@ -17,10 +18,11 @@ from stretto.types.errors import Code, ComponentError, MissingExtraError
 if TYPE_CHECKING:
     import grpc
 
-_NO_CONNECTION: Final = "failed to connect to all addresses"
+_NO_CONNECTION: Final = ("failed to connect to all addresses", "errors resolving ", "DNS resolution failed")
 """How gRPC's core says that a request never left; no status tells it apart from a connection that broke later."""
 
-_TOO_LARGE: Final = "Received message larger than max"
+_TOO_LARGE: Final = "CLIENT: Received message larger than max"
+"""How it says that it did not read an answer; the other side's limit has the same words after SERVER."""
 
 _KEEP_ALIVE_MS: Final = 30_000
 """A peer that went away without a word is found out within this and gRPC's 20 s for the answer. Pings are sent only
@@ -42,6 +44,7 @@ class GrpcLink:
         self._settings = settings
         self._target = target
         self._peer = peer_of(settings, target)
+        trusting(settings.ca)  # gRPC's core would tell of a file that holds none at the first call only, on stderr
         self._channel: _Channel | None = None
         self._users = 0
 
@@ -66,7 +69,8 @@ class GrpcLink:
         from stretto.acp.proto_form import request_bytes, response_of
         from stretto.acp.status import DETAILS, failure_of_status
 
-        metadata = self._metadata("" if envelope is None else envelope.traceparent)
+        token = token_of(self._settings)
+        metadata = _metadata(token, "" if envelope is None else envelope.traceparent)
         channel = self._of_this_loop()
         try:
             wire = request_bytes(verb, request)
@@ -76,26 +80,20 @@ class GrpcLink:
             answer = await channel.calls[verb](wire, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             said = error.details() or ""
-            if said.startswith(_NO_CONNECTION):
+            if said.startswith(_NO_CONNECTION) and not channel.is_connected():
                 raise unreachable(self._peer, said) from error
-            if said.startswith(_TOO_LARGE):
+            if _TOO_LARGE in said:
                 raise too_large(self._peer, self._settings.max_response_bytes) from error
             trailing: Any = error.trailing_metadata() or ()  # stubs know no pairs in it
             details = dict(trailing).get(DETAILS)
             number: int = error.code().value[0]
-            raise AcpError(failure_of_status(number, said, details)) from error
+            told = failure_of_status(number, blotted(said, token), blotted(details, token) if details else None)
+            raise AcpError(told) from error
         try:
-            return response_of(verb, answer), 0.0
+            return response_of(verb, blotted(answer, token)), 0.0
         except Exception as error:
             text = f"{self._peer.who} answered what is no {verb.capitalize()}Response: {error}"
             raise ComponentError(text, Code.INTERNAL) from error
-
-    def _metadata(self, traceparent: str) -> tuple[tuple[str, str], ...]:
-        token = token_of(self._settings)
-        return (
-            *((("authorization", f"Bearer {token}"),) if token else ()),
-            *((("traceparent", traceparent),) if traceparent else ()),
-        )
 
     def _of_this_loop(self) -> "_Channel":
         if self._channel is not None and self._channel.loop is asyncio.get_running_loop():
@@ -112,6 +110,13 @@ class GrpcLink:
             raise open_elsewhere(f"component '{self._settings.name}'", loop)
 
 
+def _metadata(token: str, traceparent: str) -> tuple[tuple[str, str], ...]:
+    return (
+        *((("authorization", f"Bearer {token}"),) if token else ()),
+        *((("traceparent", traceparent),) if traceparent else ()),
+    )
+
+
 class _Channel:
     """A channel, which belongs to the event loop in which it was made."""
 
@@ -122,6 +127,12 @@ class _Channel:
             verb: self._channel.unary_unary(verb.method, request_serializer=None, response_deserializer=None)
             for verb in Verb
         }
+
+    def is_connected(self) -> bool:
+        """Whether there is a connection: then a server that says what gRPC's core says of none tells of another's."""
+        import grpc
+
+        return self._channel.get_state() is grpc.ChannelConnectivity.READY
 
     async def close(self) -> None:
         await self._channel.close(grace=None)
@@ -138,8 +149,9 @@ def channel_to(settings: AcpSettings, target: Target) -> "grpc.aio.Channel":
         ("grpc.enable_http_proxy", 0),  # a proxy that the environment names sees every secret
         ("grpc.enable_retries", 0),  # an attempt is one request
     ]
+    place = f"dns:///{target.place}"  # else a host called `unix` or `dns` is taken for a way to find one
     if not target.is_secure:
-        return grpc.aio.insecure_channel(target.place, options=options)
+        return grpc.aio.insecure_channel(place, options=options)
     roots = settings.ca.read_bytes() if settings.ca else None
     credentials = grpc.ssl_channel_credentials(root_certificates=roots)
-    return grpc.aio.secure_channel(target.place, credentials, options=options)
+    return grpc.aio.secure_channel(place, credentials, options=options)

@@ -1,6 +1,5 @@
 """The protocol over HTTP: JSON, one POST a call, connections kept alive."""
 
-import ssl
 from typing import Final
 
 import msgspec
@@ -10,9 +9,10 @@ from stretto.acp import json_form, messages as m
 from stretto.acp.failure import AcpError
 from stretto.acp.names import Verb
 from stretto.acp.problem import failure_of_reply
-from stretto.components.acp.link import peer_of, token_of
+from stretto.components.acp.link import blotted, peer_of, token_of
 from stretto.components.acp.settings import AcpSettings
 from stretto.components.acp.target import Target
+from stretto.components.acp.trust import trusting
 from stretto.components.waiting import Wait
 from stretto.components.web.connections import Connections
 from stretto.components.web.failures import one_line, start_of
@@ -42,7 +42,7 @@ class HttpLink:
             f"component '{settings.name}'",
             max_connections=settings.max_connections,
             max_response_bytes=settings.max_response_bytes,
-            ssl=ssl.create_default_context(cafile=settings.ca) if settings.ca else None,
+            ssl=trusting(settings.ca),
         )
 
     def open(self) -> None:
@@ -59,14 +59,19 @@ class HttpLink:
             body = json_form.encode(request)
         except NotJsonError as error:
             raise ComponentError(str(error), Code.INVALID_ARGUMENT, sent=False) from error
-        headers = self._headers(envelope or _NONE)
+        token = token_of(self._settings)
+        headers = _headers(token, envelope or _NONE)
         reply = await self._connections.pool().send(self._peer, "POST", self._urls[verb], headers, body)
         with Wait(reply.queue_ms):
+            told = blotted(reply.body, token)
             if reply.status != 200:
-                raise AcpError(failure_of_reply(reply.status, reply.headers, reply.body))
-            return self._read(verb, reply.body), reply.queue_ms
+                raise AcpError(failure_of_reply(reply.status, reply.headers, told))
+            return self._read(verb, told, reply.headers.get("Content-Type", _TYPE)), reply.queue_ms
 
-    def _read(self, verb: Verb, body: bytes) -> m.Message:
+    def _read(self, verb: Verb, body: bytes, media_type: str) -> m.Message:
+        if media_type.partition(";")[0].strip().lower() != _TYPE:  # as of a proxy, or of a failure with status 200
+            text = f"{self._peer.who} answered {media_type:.80}; expected {_TYPE}; it begins with {start_of(body)!r}"
+            raise ComponentError(text, Code.INTERNAL)
         try:
             return json_form.decode(body, RESPONSES[verb])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -74,16 +79,19 @@ class HttpLink:
             text = f"{self._peer.who} answered what is no {verb.capitalize()}Response: {why}; it begins with "
             raise ComponentError(text + repr(start_of(body)), Code.INTERNAL) from error
 
-    def _headers(self, envelope: m.Envelope) -> dict[str, str]:
-        """What stands in the envelope too, for whatever is between here and there."""
-        headers = dict(_JSON)
-        if token := token_of(self._settings):
-            headers["Authorization"] = f"Bearer {token}"
-        told = (("traceparent", envelope.traceparent), ("Idempotency-Key", envelope.effect_key))
-        headers |= {name: text for name, text in told if text and text.isascii() and text.isprintable()}
-        return headers
+
+def _headers(token: str, envelope: m.Envelope) -> dict[str, str]:
+    """What stands in the envelope too, for whatever is between here and there."""
+    headers = dict(_JSON)
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    told = (("traceparent", envelope.traceparent), ("Idempotency-Key", envelope.effect_key))
+    headers |= {name: text for name, text in told if text and text.isascii() and text.isprintable()}
+    return headers
 
 
 _NONE: Final = m.Envelope()
 
-_JSON: Final = {"Content-Type": "application/json", "Accept": "application/json"}
+_TYPE: Final = "application/json"
+
+_JSON: Final = {"Content-Type": _TYPE, "Accept": _TYPE}

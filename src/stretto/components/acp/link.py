@@ -1,7 +1,7 @@
 """How one server is asked, whatever it is asked over."""
 
 import os
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from stretto.acp.messages import Envelope, Message
 from stretto.acp.names import Verb
@@ -9,6 +9,11 @@ from stretto.components.acp.settings import AcpSettings
 from stretto.components.acp.target import Target
 from stretto.components.web.failures import Peer
 from stretto.types.errors import Code, ComponentError
+
+T = TypeVar("T", str, bytes)
+
+_LEAST_CHARS: Final = 8
+"""Of a token that is blotted out; the characters of a shorter one may well be something else."""
 
 _REMEDY: Final = "let it answer less, or raise max_response_bytes"
 
@@ -54,8 +59,18 @@ def peer_of(settings: AcpSettings, target: Target) -> Peer:
     return Peer(
         who=f"the server of component '{settings.name}' at {target.place}",
         limit_remedy=_REMEDY,
-        limit_code=Code.OUT_OF_RANGE,
+        limit_code=Code.DATA_LOSS,  # it was worked on: a write may have happened, and a retry would be as long
     )
+
+
+def blotted(told: T, token: str) -> T:
+    """What a peer told with the token blotted out of it, at the same length: some quote what they refuse, and answers
+    are recorded."""
+    if len(token) < _LEAST_CHARS:
+        return told
+    if isinstance(told, bytes):
+        return told.replace(token.encode(), b"*" * len(token))
+    return told.replace(token, "*" * len(token))
 
 
 def token_of(settings: AcpSettings) -> str:
