@@ -53,15 +53,20 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         return f"{PREFIX}{self.base}"
 
 
+def _is_host(text: str) -> bool:
+    """Whether every client takes it for the same host: none with an escape, or a backslash, which some read as /."""
+    return ":" in text or not any(mark in text for mark in "%\\")
+
+
 def read_target(text: str, what: str) -> Target:
     """Take an address apart. Raises UsageError, with `what` in words, for what is none."""
     parts = split_address(text.strip(), what)
-    if parts.scheme not in _SCHEMES or not parts.hostname:
-        raise UsageError(f"{what} is '{text}'; expected {_FORM}")
-    if parts.username is not None or parts.password is not None:
+    if parts.username is not None or parts.password is not None:  # first: no other error may quote them
         raise UsageError(f"{what} holds a user or password; keep the token in the environment and name it: token_env")
     if parts.query:
-        raise UsageError(f"{what} is '{text}'; expected an address without ?")
+        raise UsageError(f"{what} is '{text.partition('?')[0]}?...'; expected an address without ?")
+    if parts.scheme not in _SCHEMES or not parts.hostname or parts.port == 0 or not _is_host(parts.hostname):
+        raise UsageError(f"{what} is '{text}'; expected {_FORM}")
     scheme = parts.scheme.removeprefix(PREFIX)
     port = parts.port or _PORTS.get(scheme)
     if port is None:

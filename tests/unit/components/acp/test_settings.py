@@ -21,7 +21,13 @@ from stretto.types.errors import UsageError
         ({"url": "acp+grpc://127.0.0.1"}, "has no port"),
         ({"url": "acp+grpc://127.0.0.1:1/prefix"}, "an address of gRPC has no path"),
         ({"url": "acp+http://me:pw@127.0.0.1:1"}, "holds a user or password"),
-        ({"url": "acp+http://127.0.0.1:1?x=1"}, "expected an address without ?"),
+        ({"url": "acp+http://127.0.0.1:1?x=1"}, "acp+http://127.0.0.1:1?...'; expected an address without ?"),
+        ({"url": "acp+http://127.0.0.1:0"}, "expected an address such as acp+http://"),
+        ({"url": "acp+http://127.0.0.1\\@x:1"}, "holds a user or password"),
+        ({"url": "acp+http://127.0.0.1\\x:1"}, "expected an address such as acp+http://"),
+        ({"url": "acp+http://127.0.0.1%2f.example:1"}, "expected an address such as acp+http://"),
+        ({"url": "acp+https://127.0.0.1:1", "ca": "none.pem"}, "none.pem cannot be read: No such file or directory"),
+        ({"url": "acp+grpcs://127.0.0.1:1", "ca": "none.pem"}, "none.pem cannot be read: No such file or directory"),
         ({"url": "acp+http://127.0.0.1:1", "verb": "reflect"}, "a step asks by one of plan, execute, observe"),
         ({"url": "acp+http://127.0.0.1:1", "token_env": "a b"}, "expected the name of an environment variable"),
         ({"url": "acp+http://127.0.0.1:1", "ca": "ca.pem"}, "no effect without TLS: https"),
@@ -43,6 +49,20 @@ def test_it_is_refused(options: dict[str, Any], said: str, tmp_path: Path, monke
     with pytest.raises(UsageError) as caught:
         make_acp({**options, **ca, **card}, "shop", tmp_path)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["acp+ftp", "acp+http", "http", "acp+grpc"])
+def test_a_password_is_not_told(scheme: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_target(f"{scheme}://me:secret@127.0.0.1:1?token=secret", "`url`")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["https", "grpcs"])
+def test_a_file_that_holds_no_certificates_is_told(scheme: str, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("hello")
+    with pytest.raises(UsageError, match=r"the file of certificates ca.pem holds none in PEM"):
+        make_acp({"url": f"acp+{scheme}://127.0.0.1:1", "ca": Path("ca.pem")}, "shop", tmp_path)
 
 
 def test_a_token_does_not_leave_the_machine_unencrypted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,6 +98,16 @@ def test_a_server_that_is_listed_may_be_called(
         (None, "acp+http://127.0.0.1.example"),
         (None, "acp+http://localhost.example"),
         (None, "acp+http://2130706433"),
+        (None, "acp+http://0x7f000001"),
+        (None, "acp+http://0177.0.0.1"),
+        (None, "acp+http://127.1"),
+        (None, "acp+http://0.0.0.0"),
+        (None, "acp+grpc://[::]:1"),
+        (None, "acp+grpc://[::ffff:169.254.169.254]:1"),
+        (None, "acp+http://localhost."),
+        (None, "acp+http://localtest.me"),
+        (None, "acp+grpc://unix:1"),
+        ("shop.example", "acp+http://shop.example."),
         ("", "acp+http://127.0.0.1:1"),
         ("shop.example:80", "acp+http://shop.example:81"),
         ("shop.example", "acp+http://evil-shop.example"),
