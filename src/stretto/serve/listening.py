@@ -28,7 +28,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen()
     except OSError as error:
         listening.close()
-        raise UsageError(f"cannot listen at {host}:{port}: {error}; name another --host or --port") from error
+        raise UsageError(f"cannot listen at {host}:{port}: {error}; name another place") from error
     return listening
 
 

@@ -40,6 +40,12 @@ async def look(query: str, history: list | None = None) -> Response:
     return Response(output={"found": told}, usage=Usage(input_tokens=7, output_tokens=5))
 
 
+@stretto.component("card", "1.0.0", effects="pure")
+async def card(query: str) -> dict:
+    """What answers in the workflow's place."""
+    return {"reply": "please call us"}
+
+
 @stretto.component("pay", "1.0.0", effects="write")
 async def pay(query: str, context: Context) -> dict:
     """Writes, and loses its answer when the query says so."""
@@ -93,7 +99,16 @@ steps:
 output: {{ reply: steps.look.found }}
 """
 
-ALL = (READING, HURRIED, DEGRADED, WRITING)
+RESCUED = READING.replace("name: reading", "name: rescued").replace(
+    "deadline: 20s }",
+    "deadline: 20s, reserve: 1s }\nfallback: { component: card, input_mapping: { query: input.query } }",
+)
+
+RESCUED_LATE = RESCUED.replace("name: rescued", "name: rescued-late").replace(
+    "deadline: 20s, reserve: 1s", "deadline: 1s, reserve: 900ms"
+)
+
+ALL = (READING, HURRIED, DEGRADED, RESCUED, RESCUED_LATE, WRITING)
 
 
 def workflows_in(folder: Path, store: Store, *texts: str) -> list[Workflow]:
