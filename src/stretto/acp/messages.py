@@ -11,8 +11,9 @@ T = TypeVar("T")
 MAX_UINT32 = 2**32 - 1
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """A message: named fields in lowerCamelCase, what holds its default left out."""
+class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):
+    """A message: named fields in lowerCamelCase, what holds its default left out. Nothing in one refers back to it, so
+    Python's collector need not look."""
 
 
 class ComponentRef(Message, frozen=True, kw_only=True):

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import logging
 import signal
 import socket
 import ssl
@@ -32,9 +31,6 @@ _FLUSH_S: Final = 1
 """For answers that are being written when the grace is over."""
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-
-_log: Final = logging.getLogger(__name__)
-
 
 Beside: TypeAlias = Callable[[App, AcpMetrics], App]
 """What answers other paths over HTTP: of the protocol's application it makes the one to serve."""

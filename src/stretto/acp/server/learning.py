@@ -13,6 +13,7 @@ from stretto.acp import messages as m
 from stretto.acp.failure import AcpError, failure_of
 from stretto.acp.names import Reason
 from stretto.acp.server.asked import run_of
+from stretto.acp.server.keys import ASK_AGAIN_MS
 from stretto.acp.server.limits import Limits
 from stretto.acp.server.making import Maker, timed_out
 from stretto.acp.server.outcome import Plain
@@ -34,29 +35,39 @@ class Learning:
     def __init__(self, limits: Limits, maker: Maker) -> None:
         self._limits = limits
         self._maker = maker
-        self._signals: OrderedDict[str, tuple[Digest, m.ReflectResponse]] = OrderedDict()
+        self._signals: OrderedDict[str, tuple[Digest, m.ReflectResponse | None]] = OrderedDict()
+        """By effect key; None while the component is told."""
 
     async def reflected(self, served: Served, request: m.ReflectRequest, deadline: float) -> m.ReflectResponse:
         """Whether the component will learn from the signal."""
         component = served.component
         if not isinstance(component, Reflects):  # the card offers the verb to those only
             raise TypeError(f"component '{served.card.name}' has no `reflect`")
-        key, digest = request.envelope.effect_key, _digest(request)
-        earlier = self._signals.get(key) if key else None
+        key, ask = request.envelope.effect_key, partial(component.reflect, _signal(request))
+        if not key:
+            return await self._told(served, ask, deadline)
+        digest = _digest(served, request)
+        earlier = self._signals.get(key)
         if earlier is not None:
             return _again(key, digest, *earlier)
-        said: object
-        said, result = await self._worked(served, partial(component.reflect, _signal(request)), deadline)
+        self._signals[key] = (digest, None)
+        try:
+            response = await self._told(served, ask, deadline)
+        except BaseException:
+            del self._signals[key]
+            raise
+        self._signals[key] = (digest, response)
+        if len(self._signals) > self._limits.max_keys:
+            self._signals.popitem(last=False)
+        return response
+
+    async def _told(self, served: Served, ask: Callable[[], Awaitable[object]], deadline: float) -> m.ReflectResponse:
+        said, result = await self._worked(served, ask, deadline)
         if not isinstance(said, bool | str):
             told = f"`reflect` of component '{served.card.name}' returned {type(said).__name__}, not bool or str"
             raise AcpError(failure_of(ContractError(told)))
         note = said if isinstance(said, str) else ""
-        response = m.ReflectResponse(result=result, accepted=said is True, note=note)
-        if key:
-            self._signals[key] = (digest, response)
-            if len(self._signals) > self._limits.max_keys:
-                self._signals.popitem(last=False)
-        return response
+        return m.ReflectResponse(result=result, accepted=said is True, note=note)
 
     async def vjp(self, served: Served, request: m.VjpRequest, deadline: float) -> m.VjpResponse:
         """The component's vector-Jacobian product."""
@@ -112,14 +123,18 @@ def _signal(request: m.ReflectRequest) -> Signal:
     )
 
 
-def _digest(request: m.ReflectRequest) -> Digest:
-    """Of the signal without its envelope, which differs from attempt to attempt."""
-    return digest_of(msgspec.json.encode(msgspec.structs.replace(request, envelope=m.Envelope())))
+def _digest(served: Served, request: m.ReflectRequest) -> Digest:
+    """Of who is told and what; the envelope differs from attempt to attempt."""
+    signal = msgspec.structs.replace(request, envelope=m.Envelope())
+    return digest_of(msgspec.json.encode((served.card.name, signal)))
 
 
-def _again(key: str, digest: Digest, kept: Digest, response: m.ReflectResponse) -> m.ReflectResponse:
+def _again(key: str, digest: Digest, kept: Digest, response: m.ReflectResponse | None) -> m.ReflectResponse:
     if digest != kept:
         message = f"effect key {key!r} was used with another signal; a key stands for one"
         raise refusal(Code.ALREADY_EXISTS, Reason.KEY_CONFLICT, message)
+    if response is None:
+        message = f"the signal with effect key {key!r} is being told; ask again when that has ended"
+        raise refusal(Code.ABORTED, Reason.KEY_IN_PROGRESS, message, retry_after_ms=ASK_AGAIN_MS)
     result = msgspec.structs.replace(response.result, replayed=True, queue_ms=0.0, service_ms=0.0)
     return msgspec.structs.replace(response, result=result)

@@ -56,7 +56,7 @@ class Work(Generic[T, U]):
         Cancelled, it cancels the work and does not wait for it.
         """
         if deadline is not None:
-            self._timer = self._loop.call_at(deadline, self._time_up, give_up_s)
+            self._loop.call_soon(self._arm, deadline, give_up_s)
         try:
             return await self._done
         except asyncio.CancelledError:
@@ -65,6 +65,11 @@ class Work(Generic[T, U]):
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+
+    def _arm(self, deadline: float, give_up_s: float) -> None:
+        """Only now, after the task's first step: much that is asked ends in it, and costs no timer."""
+        if not self._done.done():
+            self._timer = self._loop.call_at(deadline, self._time_up, give_up_s)
 
     async def _run(self) -> None:
         self._is_begun = True
