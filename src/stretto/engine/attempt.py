@@ -18,6 +18,7 @@ from stretto.types.enums import Effect
 from stretto.types.errors import BreakerOpenError, Code, ComponentError, ContractError, InDoubtError
 from stretto.types.json import JsonObject
 from stretto.types.messages import Call, Request, Response, Usage
+from stretto.types.waited import NeverBegun
 
 ASKING_S: Final = 1e-4
 """What it takes to ask for a component's leave, at most: only what is longer was waiting."""
@@ -163,6 +164,10 @@ async def _send(called: Called, request: Request) -> tuple[bytes, JsonObject]:
         except ComponentError as told:
             told.queue_ms = error.queue_ms
             raise
+    except asyncio.CancelledError as cancelled:
+        if isinstance(cancelled.__cause__, NeverBegun):
+            await effects.take_back(state, effect, earlier)
+        raise
     try:
         return await _receive(called, response)
     except ContractError as error:

@@ -73,19 +73,24 @@ async def intend(state: RunState, op: CallOp, path: StepPath, action: str, encod
         try:
             await state.journal.intent(effect)
         except (asyncio.CancelledError, StoreError) as error:
-            await _take_back(state, effect, earlier, error)
+            await take_back(state, effect, earlier, is_committed=isinstance(error, asyncio.CancelledError))
             raise
     return effect
 
 
-async def _take_back(state: RunState, effect: EffectRecord, earlier: EffectRecord | None, error: BaseException) -> None:
-    """Nothing was sent under this intent, though it may be committed; an earlier sending stays in doubt if it was."""
+async def take_back(
+    state: RunState, effect: EffectRecord, earlier: EffectRecord | None, *, is_committed: bool = True
+) -> None:
+    """Nothing was sent under this intent, though it may be committed; an earlier sending stays in doubt if it was.
+
+    For a task that was cancelled: another cancellation meanwhile is no harm.
+    """
     if earlier is not None and earlier.in_doubt:
         state.receipts[effect.path] = earlier
         return
     effect.refused = True
-    if isinstance(error, asyncio.CancelledError):  # queued before it first waits, so another cancellation is no harm
-        await state.journal.receipt(effect)
+    if is_committed and state.durability is Durability.STEP:
+        await state.journal.receipt(effect)  # queued before it first waits
 
 
 async def receive(state: RunState, effect: EffectRecord, encoded: bytes, *, confirmed: bool = False) -> None:

@@ -19,6 +19,7 @@ from stretto.types.errors import (
 )
 from stretto.types.ids import StepPath
 from stretto.types.json import JsonObject
+from stretto.types.waited import forget_wait
 
 MakeCall: TypeAlias = Callable[[CallOp, JsonObject, StepPath, Lane], Awaitable[JsonObject]]
 """Makes a call that belongs to the one around it."""
@@ -59,6 +60,9 @@ class NestedCaller:
             output = await self._make(op, request_input, path, Lane(alarm, self._lane.budget))
         except StepFailed as failure:
             raise _as_raised(failure) from failure
+        except asyncio.CancelledError as cancelled:
+            forget_wait(cancelled)
+            raise
         if alarm.is_task_cancelled and not may_write:  # it was answered over; what a write answered must not be lost
             raise asyncio.CancelledError
         return output

@@ -1,6 +1,8 @@
 """What a call that was cancelled had waited for: the cause of its CancelledError, not its class, by which
 `asyncio.timeout` and task groups know a cancellation."""
 
+import asyncio
+
 
 class Waited(Exception):  # noqa: N818  # no error: what a cancellation found
     """It had waited in a queue that its component keeps, and then was worked on."""
@@ -19,3 +21,10 @@ class NeverBegun(Waited):
         """What it waited for: ``a thread``."""
         self.remedy = remedy
         """Why none came, and what to do about it."""
+
+
+def forget_wait(cancelled: asyncio.CancelledError) -> None:
+    """Of a cancellation that comes out of a call inside: the component around it was asked, whatever the other had
+    waited for. A write would be taken for never sent, and be made twice."""
+    if isinstance(cancelled.__cause__, Waited):
+        cancelled.__cause__ = None

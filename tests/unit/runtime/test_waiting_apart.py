@@ -278,6 +278,74 @@ async def test_once_of_an_error_that_a_copy_raised_and_that_is_raised_again(work
     assert tried.queue_ms == 5.0
 
 
+class TestOfAWrite:
+    """What surely never began is not in doubt; what began is, whatever a call inside it waits for."""
+
+    async def settled(self, workflow_of: WorkflowOf, pool: Threads, *components: Any, is_late: bool) -> list[str]:
+        """The paths in doubt after a run of the write `a`, for which no thread comes free."""
+        gate, entered = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            entered.set()
+            assert gate.wait(10)
+
+        text = ONE.replace("}}]", "}, resilience: {timeout: 30ms, retry: {attempts: 3, base: 1ms}}}]\ndurability: step")
+        if not is_late:
+            text = text.replace("30ms", "30s")
+        async with workflow_of(text, *components) as workflow:
+            holder = asyncio.ensure_future(pool.run("holder", hold))
+            await asyncio.to_thread(entered.wait, 10)
+            run = asyncio.ensure_future(workflow.run({}))
+            while pool.queued == 0:  # noqa: ASYNC110  # the pool tells nobody
+                await asyncio.sleep(0)
+            if not is_late:
+                run.cancel()
+            await asyncio.wait({run})
+            gate.set()
+            await holder
+            return [effect.path for effect in workflow.store.in_doubt()]
+
+    @pytest.mark.parametrize("is_late", [True, False])
+    async def test_that_waits_for_a_thread(
+        self, workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch, is_late: bool
+    ) -> None:
+        monkeypatch.setattr("stretto.components.threads.THREADS", pool := Threads(1))
+
+        @stretto.component(effects="write")
+        def a(prompt: str) -> dict[str, str]:
+            raise AssertionError(prompt)
+
+        assert await self.settled(workflow_of, pool, a, is_late=is_late) == []
+
+    @pytest.mark.parametrize("is_late", [True, False])
+    @pytest.mark.parametrize("by_itself", [True, False])
+    async def test_inside_which_a_call_waits_for_a_thread(
+        self, workflow_of: WorkflowOf, monkeypatch: pytest.MonkeyPatch, is_late: bool, by_itself: bool
+    ) -> None:
+        monkeypatch.setattr("stretto.components.threads.THREADS", pool := Threads(1))
+        sent = []
+
+        @stretto.component(effects="pure")
+        def look() -> dict[str, str]:
+            raise AssertionError
+
+        @stretto.component("a", effects="write")
+        async def through_the_engine(prompt: str, context: stretto.Context) -> dict[str, str]:
+            sent.append(prompt)
+            await context.call("look")
+            raise AssertionError
+
+        @stretto.component("a", effects="write")
+        async def alone(prompt: str) -> dict[str, str]:
+            sent.append(prompt)
+            await pool.run("look", look)
+            raise AssertionError
+
+        write = alone if by_itself else through_the_engine
+        assert await self.settled(workflow_of, pool, write, look, is_late=is_late) == ["a"]
+        assert sent == ["hi"]
+
+
 async def second_of_two(
     workflow_of: WorkflowOf, server: StandIn, second_text: str = ONE, hold_s: float = 0.03
 ) -> StepRecord:

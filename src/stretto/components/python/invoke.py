@@ -22,6 +22,7 @@ from stretto.components.threads import Threads, threads_for
 from stretto.types.errors import StrettoError
 from stretto.types.json import JsonObject
 from stretto.types.messages import Call, Request, Response
+from stretto.types.waited import forget_wait
 
 Invoke: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -71,7 +72,7 @@ def evaluator(name: str, function: Function, signature: Signature, *, inline: bo
     is_async = inspect.iscoroutinefunction(function)
 
     async def evaluate(fields: JsonObject, context: Context | None, threads: Threads) -> tuple[Any, float]:
-        queue_ms = 0.0
+        queue_ms, is_asked = 0.0, is_async
         try:
             arguments = signature.bind(fields, context)
             if is_async:
@@ -82,8 +83,13 @@ def evaluator(name: str, function: Function, signature: Signature, *, inline: bo
                 done = await threads.run(name, partial(function, **arguments))
                 queue_ms = done.queue_ms
                 value = done.result()
+            is_asked = True
             if inspect.isawaitable(value):  # a wrapper hid that the function is async
                 value = await value
+        except asyncio.CancelledError as cancelled:
+            if is_asked:
+                forget_wait(cancelled)
+            raise
         except StrettoError:
             raise
         except (Exception, SystemExit) as error:
@@ -116,6 +122,9 @@ def _bare(name: str, function: Function, signature: Signature) -> Invoke:
             fields = bind(fields, None)
         try:
             value = await function(**fields)
+        except asyncio.CancelledError as cancelled:
+            forget_wait(cancelled)
+            raise
         except StrettoError:
             raise
         except (Exception, SystemExit) as error:
