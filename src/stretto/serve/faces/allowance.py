@@ -11,7 +11,7 @@ from stretto.types.budget import UNLIMITED, BudgetSpec
 from stretto.types.messages import Call
 
 _PART_KEPT: Final = 0.05
-_MOST_KEPT_S: Final = 0.05
+_MOST_KEPT_S: Final = 0.1
 """Of the caller's time, for the way of the answer: a run that ends when it is over is cut off with its answer."""
 
 _LEAST: Final = timedelta(milliseconds=1)

@@ -188,7 +188,7 @@ async def test_while_another_server_is_at_work_on_a_call_nobody_knows_and_the_ca
 
 async def test_a_run_ends_a_little_before_its_caller_stops_waiting(url: str, store: Store) -> None:
     await call(url, "reading", "hello")  # which makes the store
-    status, told = await call(url, "reading", "hang", remainingMs=1000)
+    status, told = await call(url, "reading", "hang", remainingMs=2000)
     run = runs_in(store)[-1]
     assert (status, told["code"], told["runId"]) == (504, "deadline_exceeded", run.id)
     assert run.status is RunStatus.EXPIRED
