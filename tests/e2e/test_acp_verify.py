@@ -11,6 +11,17 @@ import pytest
 from stretto.cli.boundary import execute
 from stretto.components.acp.declaration import make_acp
 
+REFUSES = """
+import stretto
+
+
+@stretto.component("orders", "1.0.0", effects="read")
+async def orders(order: str) -> dict:
+    if order != "W1":
+        raise stretto.ComponentError("no such order", stretto.Code.NOT_FOUND)
+    return {"state": "new"}
+"""
+
 SAYS_YES = Path(__file__).parent / "servers" / "says_yes.py"
 
 
@@ -58,3 +69,36 @@ def test_a_card_that_was_kept_makes_a_component(yes: str, capfd: pytest.CaptureF
 def test_a_server_without_such_a_component_is_told(yes: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert execute(["acp", "verify", f"{yes}#no"]) == 2
     assert "has no component 'no'; it has yes" in capfd.readouterr().err
+
+
+def test_a_sample_that_a_sound_component_refuses_is_told(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "components.py").write_text(REFUSES)
+    serving = [sys.executable, "-m", "stretto", "acp", "serve", "components.py", "--http", ":0", "--json"]
+    with subprocess.Popen(serving, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["http"]
+        codes = execute(["acp", "verify", url]), execute(["acp", "verify", url, "--input", '{"order": "W1"}'])
+        server.terminate()
+    asked, given = capfd.readouterr().out.split("'orders' does not keep to the protocol")
+    assert codes == (1, 0)
+    assert "no such order" in asked
+    assert 'it was asked {"order":"..."}, made from its schema; give what it can answer: --input JSON' in given
+    assert "'orders' keeps to the protocol" in given
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "says"),
+    [
+        ("127.0.0.1:8081", [], "URL is '127.0.0.1:8081'; expected an address such as http://127.0.0.1:8081 or grpc://"),
+        ("acp+ftp://a", [], "URL is 'ftp://a'; expected an address such as http://"),
+        ("http://127.0.0.1:9", [], "the server at 127.0.0.1:9 cannot be reached: Connection refused; start it, or"),
+        ("acp+http://127.0.0.1:9#one", [], "the server of component 'one' at 127.0.0.1:9 cannot be reached"),
+        ("http://127.0.0.1:9", ["--token-env", "NO_SUCH"], "takes a token from $NO_SUCH, which is not set; set it\n"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["describe", "verify"])
+def test_what_keeps_a_server_from_being_asked_is_told(
+    verb: str, url: str, options: list[str], says: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["acp", verb, url, *options]) == 2
+    assert says in capfd.readouterr().err

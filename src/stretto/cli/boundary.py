@@ -149,7 +149,7 @@ def _tell_usage(error: Exception, *, as_json: bool) -> int:
     message = str(getattr(error, "format_message", error.__str__)()).strip()
     if not message:
         return Exit.USAGE
-    message = " ".join(message.split())
+    message = " ".join(message.split()).replace(": Value error, ", ": ", 1)  # typer's own, of an enumeration
     if context is not None and not as_json:
         message += f"\n  read more: {context.command_path} --help"
     return _say(Exit.USAGE, "usage", message, as_json=as_json)

@@ -34,7 +34,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command(cls=VerbCommand)
 def serve(
-    files: Annotated[list[Path], typer.Argument(metavar="WORKFLOW...", help="Workflow files.", show_default=False)],
+    files: Annotated[list[Path], typer.Argument(metavar="WORKFLOW", help="Workflow files.", show_default=False)],
     http: Annotated[
         str | None,
         typer.Option(

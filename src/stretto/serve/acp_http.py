@@ -28,6 +28,9 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPENAPI: Final = "/acp/v1/openapi.json"
 
+BESIDE: Final = "stretto.beside"
+"""Of a scope: the paths that others serve at this address, for whoever asks for one that is not there."""
+
 M = TypeVar("M", bound=m.Message)
 
 _VERBS: Final = {verb.path: verb for verb in Verb}
@@ -131,7 +134,8 @@ class AcpHttp:
         path = scope["path"]
         if path not in ("/livez", "/readyz", "/metrics", OPENAPI):
             served = "POST /acp/v1/{plan|execute|observe|reflect|describe|vjp}, GET /livez, /readyz, /metrics"
-            message = f"{scope['method']} {path[:200]} is not served; served are {served} and {OPENAPI}"
+            beside = f"; beside them {scope[BESIDE]}" if BESIDE in scope else ""
+            message = f"{scope['method']} {path[:200]} is not served; served are {served} and {OPENAPI}{beside}"
             return problem_reply(Failure(code=Code.NOT_FOUND, message=message))
         if scope["method"] not in _READING:
             return _not_by(scope, "GET, HEAD")

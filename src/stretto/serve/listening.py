@@ -11,6 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from stretto.types.errors import UsageError
+from stretto.types.os_error import reason_of
 
 GRACE_S: Final = 10
 """For requests in progress after a signal; orchestrators kill after thirty seconds as a rule."""
@@ -28,7 +29,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen()
     except OSError as error:
         listening.close()
-        raise UsageError(f"cannot listen at {host}:{port}: {error}; name another place") from error
+        raise UsageError(f"cannot listen at {host}:{port}: {reason_of(error)}; name another place") from error
     return listening
 
 

@@ -42,6 +42,15 @@ def test_wrong_usage_says_where_to_read_more(cli: Cli) -> None:
     assert told.err == "error: Missing argument 'RUN'.\n  read more: stretto runs show --help\n"
 
 
+def test_a_word_that_is_none_of_a_set_is_told_with_the_set(cli: Cli) -> None:
+    told = cli("acp", "verify", "http://a", "--report", "xml")
+    assert told.err.startswith("error: Invalid value for '--report': 'xml' is not one of 'junit', 'json'.")
+
+
+def test_several_files_are_shown_once_as_several(cli: Cli) -> None:
+    assert cli("serve", "--help").out.startswith("stretto serve WORKFLOW... [options]")
+
+
 @pytest.mark.parametrize("verb", [["check"], ["run"], ["train", "--tasks", "t.jsonl"], ["replay", "last"]])
 def test_the_workflow_file_is_the_usual_one_when_none_is_named(cli: Cli, folder: Path, verb: list[str]) -> None:
     assert "no FILE was given" not in cli(*verb).err

@@ -1,6 +1,7 @@
 """What a component answered, held against what a case expects."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import jsonschema_rs
 import orjson
@@ -12,6 +13,9 @@ from stretto.acp.kit.seen import Seen
 from stretto.acp.names import Verb
 from stretto.types.enums import Outcome
 from stretto.types.json import JsonObject
+
+NO_ANSWER: Final = "expected an answer, got a failure"
+"""How a complaint begins about a good request that was refused."""
 
 
 def complaints(expect: Expect, seen: Seen, before: Sequence[Seen], subject: Subject, verb: Verb) -> Iterator[str]:
@@ -39,7 +43,7 @@ def output_of(response: m.CallResponse) -> JsonObject:
 
 def _of_answer(expect: Expect, seen: Seen, before: Sequence[Seen], subject: Subject, verb: Verb) -> Iterator[str]:
     if seen.response is None:
-        yield f"expected an answer, got a failure: {seen.got}"
+        yield f"{NO_ANSWER}: {seen.got}"
         return
     if verb is Verb.DESCRIBE and isinstance(seen.response, m.DescribeResponse):
         yield from _of_cards(seen.response, subject)

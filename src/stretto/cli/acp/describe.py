@@ -11,13 +11,12 @@ from rich.text import Text
 
 from stretto.acp import json_form
 from stretto.acp.messages import DescribeResponse, WireCard
+from stretto.cli.acp.server import server_at
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import AsJson
 from stretto.cli.rows import labelled
 from stretto.cli.terminal import print_json_bytes, results, show
 from stretto.components.acp.describing import ask_for_cards
-from stretto.components.acp.settings import AcpSettings
-from stretto.components.acp.target import PREFIX, read_target
 
 app = typer.Typer(add_completion=False)
 
@@ -40,9 +39,7 @@ def describe(
 
     With --json its answer is the document, as `card: FILE` of a component of kind acp reads it.
     """
-    address = url if url.startswith(PREFIX) else PREFIX + url
-    target = read_target(address, "URL")
-    told = asyncio.run(ask_for_cards(AcpSettings(name="it", url=address, token_env=token_env, ca=ca), target))
+    told = asyncio.run(ask_for_cards(*server_at(url, token_env, ca)))
     if as_json:
         print_json_bytes(json_form.encode(told))
     else:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
+import msgspec
 import typer
 from rich.console import Group as Parts, RenderableType
 from rich.padding import Padding
@@ -12,10 +13,12 @@ from rich.text import Text
 
 from stretto.acp.kit.case import Group, load_cases
 from stretto.acp.kit.good import subjects_of
+from stretto.acp.kit.judge import NO_ANSWER
 from stretto.acp.kit.kit import Verdict, claimed_by, judged
 from stretto.acp.kit.report import as_document, as_junit
-from stretto.acp.kit.seen import Wire
+from stretto.acp.kit.seen import Wire, shown
 from stretto.acp.messages import WireCard
+from stretto.cli.acp.server import server_at
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.json_text import parse_json
@@ -26,7 +29,7 @@ from stretto.components.acp.card import chosen_card
 from stretto.components.acp.describing import ask_for_cards
 from stretto.components.acp.link import peer_of, token_of
 from stretto.components.acp.settings import AcpSettings
-from stretto.components.acp.target import PREFIX, Target, read_target
+from stretto.components.acp.target import Target
 from stretto.types.errors import UsageError
 from stretto.types.json import JsonObject
 
@@ -60,7 +63,11 @@ def verify(
     ] = False,
     groups: Annotated[
         list[Group] | None,
-        typer.Option("--group", help="Hold it to this group, claimed or not. May be repeated. [default: its claims]"),
+        typer.Option(
+            "--group",
+            metavar="GROUP",
+            help="Hold it to this group, claimed or not. May be repeated. [default: its claims]",
+        ),
     ] = None,
     token_env: Annotated[
         str, typer.Option("--token-env", metavar="NAME", help="Environment variable that holds its bearer token.")
@@ -70,7 +77,9 @@ def verify(
     ] = None,
     report: Annotated[
         Report | None,
-        typer.Option("--report", help="Print the verdicts for programs on stdout, and nothing else there."),
+        typer.Option(
+            "--report", metavar="junit|json", help="Print the verdicts for programs on stdout, and nothing else there."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -79,20 +88,20 @@ def verify(
     Its own card decides by which cases: every component by `core`; by `idempotent`, `confirms`, `reflect` and `vjp`
     whoever claims it. Exits with 1 when a case fails.
     """
-    address = url if url.startswith(PREFIX) else PREFIX + url
-    target = read_target(address, "URL")
-    settings = AcpSettings(name=target.component or "it", url=address, token_env=token_env, ca=ca)
+    settings, target = server_at(url, token_env, ca)
     asked = _parsed(given)
     held = asyncio.run(_held(settings, target, asked, frozenset(groups or ()), may_write=writes))
-    _tell(url, held.card.name, held.verdicts, Report.JSON if as_json else report)
+    _tell(url, held, Report.JSON if as_json else report)
     return Exit.FAILED if any(each.complaints for each in held.verdicts) else Exit.OK
 
 
 class Held:
     """One component, and what became of the cases so far."""
 
-    def __init__(self, card: WireCard) -> None:
+    def __init__(self, card: WireCard, sample: JsonObject | None) -> None:
         self.card = card
+        self.sample = sample
+        """What it was asked, where that was made from its schema."""
         self.verdicts: list[Verdict] = []
         self.total = 0
 
@@ -108,7 +117,7 @@ async def _held(
     told = await ask_for_cards(settings, target)
     card = chosen_card(told, target.component, peer_of(settings, target).who)
     subjects, cases = subjects_of(card, given), load_cases()
-    held = Held(card)
+    held = Held(card, subjects[0].input if given is None else None)
     held.total = len(cases)
     wire = await _wire(settings, target)
     try:
@@ -141,22 +150,24 @@ def _parsed(given: str | None) -> JsonObject | None:
     return read
 
 
-def _tell(url: str, component: str, verdicts: list[Verdict], report: Report | None) -> None:
+def _tell(url: str, held: Held, report: Report | None) -> None:
     if report is Report.JSON:
-        print_json(as_document(url, component, verdicts))
+        print_json(as_document(url, held.card.name, held.verdicts))
     elif report is Report.JUNIT:
-        typer.echo(as_junit(component, verdicts))
+        typer.echo(as_junit(held.card.name, held.verdicts))
     else:
-        show(_table(component, verdicts))
+        show(_table(held))
 
 
-def _table(component: str, verdicts: list[Verdict]) -> RenderableType:
-    failed = [each for each in verdicts if each.complaints]
-    parts: list[RenderableType] = [_group(group, verdicts) for group in Group]
+def _table(held: Held) -> RenderableType:
+    failed = [each for each in held.verdicts if each.complaints]
+    parts: list[RenderableType] = [_group(group, held.verdicts) for group in Group]
     parts += [part for each in failed[:MAX_SHOWN] for part in _failed(each)]
     if len(failed) > MAX_SHOWN:
         parts.append(Text(f"\nand {len(failed) - MAX_SHOWN} more; --report json has them all"))
-    parts.append(_sum(component, verdicts, len(failed)))
+    parts.append(_sum(held.card.name, held.verdicts, len(failed)))
+    if held.sample is not None and any(NO_ANSWER in said for each in failed for said in each.complaints):
+        parts.append(_of_sample(held.sample))
     return Parts(*parts)
 
 
@@ -184,3 +195,9 @@ def _sum(component: str, verdicts: list[Verdict], failed: int) -> Text:
     if failed:
         return Text(f"\n'{component}' does not keep to the protocol: {failed} of {count_text(asked, 'case')} failed")
     return Text(f"\n'{component}' keeps to the protocol, by {count_text(asked, 'case')}")
+
+
+def _of_sample(sample: JsonObject) -> Text:
+    """Why a component that is sound may have failed: it was asked for what is not there."""
+    asked = shown(msgspec.json.encode(sample))
+    return Text(f"it was asked {asked}, made from its schema; give what it can answer: --input JSON")

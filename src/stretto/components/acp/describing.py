@@ -14,7 +14,7 @@ from stretto.components.acp.card import chosen_card
 from stretto.components.acp.link import link_to, peer_of
 from stretto.components.acp.settings import AcpSettings
 from stretto.components.acp.target import Target
-from stretto.types.errors import ComponentError, UsageError
+from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.os_error import reason_of
 
 
@@ -23,12 +23,14 @@ def described(settings: AcpSettings, target: Target, folder: Path) -> m.WireCard
     if settings.card is not None:
         return chosen_card(_kept(folder / settings.card), target.component, f"the card in {settings.card}")
     with ThreadPoolExecutor(1) as thread:  # a workflow may be loaded inside an event loop, which must not run another
-        told = thread.submit(asyncio.run, ask_for_cards(settings, target)).result()
+        told = thread.submit(asyncio.run, ask_for_cards(settings, target, _remedy(target))).result()
     return chosen_card(told, target.component, peer_of(settings, target).who)
 
 
-async def ask_for_cards(settings: AcpSettings, target: Target) -> m.DescribeResponse:
-    """What the server says of itself. Raises UsageError when it does not say it in time."""
+async def ask_for_cards(
+    settings: AcpSettings, target: Target, remedy: str = "start it, or correct the address"
+) -> m.DescribeResponse:
+    """What the server says of itself. Raises UsageError, with what can be done, when it does not say it in time."""
     who = peer_of(settings, target).who
     link = link_to(settings, target)
     request = m.DescribeRequest(protocol=CURRENT, component=target.component)
@@ -38,11 +40,11 @@ async def ask_for_cards(settings: AcpSettings, target: Target) -> m.DescribeResp
             told, _ = await link.ask(Verb.DESCRIBE, request)
     except TimeoutError as error:
         limit = f"{settings.describe_timeout.total_seconds():g} s"
-        raise UsageError(f"{who} did not say within {limit} what it is; {_remedy(target)}") from error
+        raise UsageError(f"{who} did not say within {limit} what it is; {remedy}") from error
     except AcpError as error:
         raise UsageError(f"{who} does not say what it is: {error}") from error
     except ComponentError as error:
-        raise UsageError(f"{error}; {_remedy(target)}") from error
+        raise UsageError(str(error) if error.rpc_code is Code.UNAUTHENTICATED else f"{error}; {remedy}") from error
     finally:
         await link.close()
     if not isinstance(told, m.DescribeResponse):

@@ -56,8 +56,9 @@ def link_to(settings: AcpSettings, target: Target) -> Link:
 
 def peer_of(settings: AcpSettings, target: Target) -> Peer:
     """The server, as errors call it."""
+    of = f" of component '{settings.name}'" if settings.name else ""
     return Peer(
-        who=f"the server of component '{settings.name}' at {target.place}",
+        who=f"the server{of} at {target.place}",
         limit_remedy=_REMEDY,
         limit_code=Code.DATA_LOSS,  # it was worked on: a write may have happened, and a retry would be as long
     )
@@ -80,6 +81,7 @@ def token_of(settings: AcpSettings) -> str:
     token = os.environ.get(settings.token_env, "").strip()
     if token and token.isascii() and token.isprintable():
         return token
-    why = "holds a character that no header may hold" if token else "is not set"
-    text = f"component '{settings.name}' takes its token from ${settings.token_env}, which {why}"
+    why = "holds a character that no header may hold" if token else "is not set; set it"
+    who = f"component '{settings.name}' takes its" if settings.name else "the server takes a"
+    text = f"{who} token from ${settings.token_env}, which {why}"
     raise ComponentError(text, Code.UNAUTHENTICATED, sent=False)

@@ -10,9 +10,7 @@ from stretto.types.errors import UsageError
 PREFIX: Final = "acp+"
 """By which a reference to a component is known as an address."""
 
-_SCHEMES: Final = ("acp+http", "acp+https", "acp+grpc", "acp+grpcs")
-
-_FORM: Final = "an address such as acp+http://127.0.0.1:8081 or acp+grpc://127.0.0.1:8082"
+_SCHEMES: Final = ("http", "https", "grpc", "grpcs")
 
 _PORTS: Final = {"http": 80, "https": 443}
 
@@ -58,20 +56,25 @@ def _is_host(text: str) -> bool:
     return ":" in text or not any(mark in text for mark in "%\\")
 
 
-def read_target(text: str, what: str) -> Target:
-    """Take an address apart. Raises UsageError, with `what` in words, for what is none."""
+def read_target(text: str, what: str, *, mark: str = PREFIX) -> Target:
+    """Take an address apart. Raises UsageError, with `what` in words, for what is none.
+
+    `mark` is what it begins with: nothing on a command line, where a server is meant in any case.
+    """
     parts = split_address(text.strip(), what)
+    form = f"an address such as {mark}http://127.0.0.1:8081 or {mark}grpc://127.0.0.1:8082"
     if parts.username is not None or parts.password is not None:  # first: no other error may quote them
         raise UsageError(f"{what} holds a user or password; keep the token in the environment and name it: token_env")
     if parts.query:
         raise UsageError(f"{what} is '{text.partition('?')[0]}?...'; expected an address without ?")
-    if parts.scheme not in _SCHEMES or not parts.hostname or parts.port == 0 or not _is_host(parts.hostname):
-        raise UsageError(f"{what} is '{text}'; expected {_FORM}")
-    scheme = parts.scheme.removeprefix(PREFIX)
+    scheme = parts.scheme.removeprefix(mark)
+    is_known = parts.scheme.startswith(mark) and scheme in _SCHEMES
+    if not is_known or not parts.hostname or parts.port == 0 or not _is_host(parts.hostname):
+        raise UsageError(f"{what} is '{text}'; expected {form}")
     port = parts.port or _PORTS.get(scheme)
     if port is None:
-        raise UsageError(f"{what} is '{text}', which has no port, and gRPC has no usual one; expected {_FORM}")
+        raise UsageError(f"{what} is '{text}', which has no port, and gRPC has no usual one; expected {form}")
     prefix = parts.path.rstrip("/")
     if prefix and scheme.startswith("grpc"):
-        raise UsageError(f"{what} is '{text}'; an address of gRPC has no path: {PREFIX}{scheme}://{parts.netloc}")
+        raise UsageError(f"{what} is '{text}'; an address of gRPC has no path: {mark}{scheme}://{parts.netloc}")
     return Target(scheme=scheme, host=parts.hostname, port=port, prefix=prefix, component=parts.fragment)

@@ -10,10 +10,11 @@ import aiohttp
 from yarl import URL
 
 from stretto.components.waiting import Wait
-from stretto.components.web.failures import Peer, lost, no_http, too_large, unreachable
+from stretto.components.web.failures import Peer, lost, no_http, one_line, too_large, unreachable
 from stretto.components.web.reply import Reply
 from stretto.components.web.waiting import connections
 from stretto.types.errors import ComponentError
+from stretto.types.os_error import reason_of
 
 CONNECT_TIMEOUT_S: Final = 30.0
 """For a connection. Answers have no time-out of their own: the deadline of the step bounds them."""
@@ -119,15 +120,16 @@ def _failed(peer: Peer, error: aiohttp.ClientError | UnicodeError) -> ComponentE
         case aiohttp.InvalidURL() | UnicodeError():  # a host that no name server could know
             return unreachable(peer, str(error), retryable=False)
         case aiohttp.ClientProxyConnectionError():
-            return unreachable(peer, f"its proxy at {error.host}:{error.port}: {error.os_error}")
+            return unreachable(peer, f"its proxy at {error.host}:{error.port}: {reason_of(error.os_error)}")
         case aiohttp.ClientHttpProxyError():
             return unreachable(peer, f"its proxy answered {error.status} {error.message}")
         case aiohttp.ClientConnectorError():
-            return unreachable(peer, str(error.os_error))
+            return unreachable(peer, reason_of(error.os_error))
         case aiohttp.ConnectionTimeoutError():
             return unreachable(peer, str(error))
         case aiohttp.ClientResponseError():
-            return no_http(peer, error.message)
+            said = error.message.partition("\n\n")[0]  # behind it stand the bytes
+            return no_http(peer, one_line(said).rstrip(":"))
     return lost(peer, str(error))
 
 

@@ -47,11 +47,15 @@ def error_of(run: Run, effects: Sequence[EffectRecord]) -> ComponentError:
         return _of(run, InDoubtError(parked))
     if may_have_written(run, effects):
         wrote = (
-            f"{what} is {run.status}, and had written something before that{why}; see what: stretto runs show {run.id}"
+            f"{what} {_ended(run)}, and had written something before that{why}; see what: stretto runs show {run.id}"
         )
         return _of(run, InDoubtError(wrote))
-    ended = "did not answer in time" if run.status is RunStatus.EXPIRED else f"is {run.status}"
+    ended = "did not answer in time" if run.status is RunStatus.EXPIRED else _ended(run)
     return _of(run, ComponentError(f"{what} {ended}{why}", _code_of(run), sent=False))
+
+
+def _ended(run: Run) -> str:
+    return "failed" if run.status is RunStatus.FAILED else f"is {run.status}"
 
 
 def may_have_written(run: Run, effects: Sequence[EffectRecord]) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
-from typing import Final
+from typing import ClassVar, Final
 
 import orjson
 
@@ -40,6 +40,8 @@ _log: Final = logging.getLogger(__name__)
 
 class ChatFace:
     """The ASGI application for these paths."""
+
+    PATHS: ClassVar = f"POST {COMPLETIONS}, GET {MODELS}"
 
     def __init__(
         self, asking: Asking, models: Mapping[str, ChatFields], unfit: Mapping[str, str], tokens: Tokens | None

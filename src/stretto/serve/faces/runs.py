@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import ClassVar, Final
 
 import msgspec
 import orjson
@@ -37,6 +37,8 @@ class RunRequestBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 class RunsFace:
     """The ASGI application for these paths."""
+
+    PATHS: ClassVar = "POST /v1/workflows/NAME/runs"
 
     def __init__(self, asking: Asking, tokens: Tokens | None) -> None:
         self._asking = asking

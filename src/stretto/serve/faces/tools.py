@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import mcp_types as t
 import msgspec
@@ -65,6 +65,8 @@ async def serve_stdio(asking: Asking) -> None:
 
 class ToolsFace:
     """The ASGI application for ``/mcp``: streamable HTTP."""
+
+    PATHS: ClassVar = PATH
 
     def __init__(self, asking: Asking, tokens: Tokens | None, *, is_local: bool) -> None:
         """`is_local`: only this machine reaches it, so that requests to another host's name are those of web pages."""

@@ -41,7 +41,7 @@ PROBLEM = "application/problem+json"
         (reply("409 X", b'{"code":"aborted","reason":"IN_DOUBT","metadata":[]}', PROBLEM), Code.ABORTED, True, ""),
         (reply("404 X", b'{"code":"not_found","detail":"d"}', PROBLEM), Code.NOT_FOUND, False, ": d"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{", Code.UNAVAILABLE, True, "lost before its answer was whole"),
-        (b"SSH-2.0-x\r\n", Code.INTERNAL, True, "answered what is no HTTP"),
+        (b"SSH-2.0-x\r\n", Code.INTERNAL, True, "answered what is no HTTP: Bad status line"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 20_000, Code.INTERNAL, True, "answered what is no HTTP"),
         (b"", Code.UNAVAILABLE, True, "lost before its answer was whole"),
     ],

@@ -51,6 +51,20 @@ async def test_what_is_wrong_is_told(tmp_path: Path, path: str, body: Any, statu
     assert says in told["detail"]
 
 
+async def test_a_path_that_is_not_there_is_told_which_are(tmp_path: Path) -> None:
+    with Store(tmp_path / "runs.db") as store:
+        async with (
+            served_faces(workflows_in(tmp_path / "wf", store, READING), tools=False) as (_, url),
+            aiohttp.ClientSession() as session,
+            session.get(url) as reply,
+        ):
+            told = await reply.json()
+    assert reply.status == 404
+    beside = "beside them POST /v1/workflows/NAME/runs, POST /v1/chat/completions, GET /v1/models"
+    assert told["detail"].startswith("GET / is not served; served are POST /acp/v1/{plan|execute")
+    assert told["detail"].endswith(beside)
+
+
 async def test_it_is_asked_by_post_and_with_a_token(tmp_path: Path) -> None:
     tokens = Tokens(("a-token-of-sixteen-or-more",))
     with Store(tmp_path / "runs.db") as store:
