@@ -21,7 +21,7 @@ class Check:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self._validator = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=True)
+        self._validator = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=True, offline=True)
         self.is_valid = self._validator.is_valid
         """The fast question; ask `violations` only when it says no."""
 

@@ -51,3 +51,8 @@ def test_formats_are_checked_too(day: str, fits: bool) -> None:
     check = Check({"type": "string", "format": "date"})
     assert check.is_valid(day) is fits
     assert (check.violations(day) == ()) is fits
+
+
+def test_a_schema_that_lies_elsewhere_is_not_fetched() -> None:
+    with pytest.raises(ValueError, match="Retrieval is disabled"):
+        Check({"$ref": "http://127.0.0.1:1/schema.json"})
