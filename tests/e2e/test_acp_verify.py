@@ -10,6 +10,7 @@ import pytest
 
 from stretto.cli.boundary import execute
 from stretto.components.acp.declaration import make_acp
+from tests.unit.components.acp.raw_server import RawServer, reply
 
 REFUSES = """
 import stretto
@@ -64,6 +65,28 @@ def test_a_card_that_was_kept_makes_a_component(yes: str, capfd: pytest.CaptureF
     (tmp_path / "card.json").write_text(capfd.readouterr().out)
     options = {"url": f"acp+{yes}", "card": Path("card.json")}
     assert make_acp(options, "it", tmp_path).card.version == "1.0.0"
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ('"input":{"type":"object","required":3}', "says of its input what is no JSON Schema 2020-12"),
+        ('"output":{"$ref":"http://127.0.0.1:1/x"}', "Retrieval is disabled"),
+        ('"effects":{"*":"maybe"}', "says of its effects: 'maybe' is not a valid Effect"),
+        ('"input":' + '{"a":' * 900 + "1" + "}" * 900, "says of its input what is no JSON Schema 2020-12"),
+    ],
+)
+def test_a_card_that_is_none_is_told(claim: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    card = f'{{"cards":[{{"name":"x","version":"1.0.0","verbs":["execute"],{claim}}}]}}'
+    with RawServer(reply("200 OK", card.encode())) as server:
+        assert execute(["acp", "verify", f"http://127.0.0.1:{server.port}"]) == 2
+    assert said in capfd.readouterr().err
+
+
+def test_a_token_is_not_sent_unencrypted(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DESK_TOKEN", "a-long-secret")
+    assert execute(["acp", "verify", "http://shop.example", "--token-env", "DESK_TOKEN"]) == 2
+    assert "would send its token unencrypted to shop.example:80" in capfd.readouterr().err
 
 
 def test_a_server_without_such_a_component_is_told(yes: str, capfd: pytest.CaptureFixture[str]) -> None:

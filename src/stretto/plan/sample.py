@@ -27,7 +27,9 @@ def sample_of(schema: Schema, given: Mapping[str, Json]) -> JsonObject | None:
 
     None when none is found: a pattern, for instance, says no to what is made up.
     """
-    made = _object(schema, schema, 0)
+    made = _value(schema, schema, 0) if "$ref" in schema else _object(schema, schema, 0)
+    if not isinstance(made, dict):
+        return None
     check = Check(schema)
     fits = {name: value for name, value in given.items() if _fits(check, {**made, name: value})}
     sample = {**made, **fits}

@@ -6,11 +6,19 @@ import pytest
 
 from stretto.plan.check import Check
 from stretto.plan.sample import sample_of
+from stretto.types.json import Schema
 
 
 def of(required: dict[str, Any], **more: Any) -> dict[str, Any]:
     schema = {"type": "object", "properties": required, "required": list(required), **more}
     return {**schema, "additionalProperties": False}
+
+
+def test_a_schema_that_is_a_reference_is_followed() -> None:
+    schema: Schema = {"$ref": "#/$defs/order", "$defs": {"order": of({"id": {"type": "integer"}})}}
+    number: Schema = {"$ref": "#/$defs/no", "$defs": {"no": {"type": "integer"}}}
+    assert sample_of(schema, {}) == {"id": 0}
+    assert sample_of(number, {}) is None
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,15 @@ class Group(StrEnum):
     VJP = "vjp"
 
 
+class When(StrEnum):
+    """What must be so of a component for a case to say anything of it."""
+
+    NO_VJP = "no_vjp"
+    """It cannot be differentiated."""
+    NEEDS_INPUT = "needs_input"
+    """An empty input does not fit its schema."""
+
+
 class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What must come back. Nothing of it given: any answer, or any failure, as long as it keeps to the form."""
 
@@ -39,6 +48,8 @@ class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     reason: str = ""
     metadata: tuple[str, ...] = ()
     """Names of facts that the failure holds."""
+    violations: bool = False
+    """The failure says where a value breaks its schema."""
     pointer: str = ""
     """The failure's violations name this place, or one inside it."""
     replayed: bool | None = None
@@ -101,6 +112,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What goes wrong where it is broken."""
     over: str = ""
     """``http`` or ``grpc``; empty is both."""
+    when: When | None = None
     acts: bool = True
     """The component itself is reached, or would be by a server that refuses nothing."""
     exchanges: tuple[Exchange, ...]

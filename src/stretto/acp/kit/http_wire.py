@@ -1,6 +1,7 @@
 """Sends cases over HTTP, byte for byte where a case says so."""
 
 import asyncio
+import ssl
 import time
 from io import BytesIO
 from typing import Final
@@ -10,6 +11,7 @@ import msgspec
 import orjson
 
 from stretto.acp import json_form, messages as m
+from stretto.acp.kit.broken_off import MAX_BODY_BYTES, broken_off
 from stretto.acp.kit.case import Exchange, Http
 from stretto.acp.kit.seen import Seen, shown
 from stretto.acp.names import Verb
@@ -39,10 +41,16 @@ class HttpWire:
 
     form = "http"
 
-    def __init__(self, base: str, headers: dict[str, str]) -> None:
+    def __init__(self, base: str, headers: dict[str, str], trusted: ssl.SSLContext | None = None) -> None:
+        """`trusted` says whose certificates are believed in place of the system's."""
         self._base = base
         self._headers = headers
-        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PATIENCE_S), trust_env=False)
+        self._trusted = trusted
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=trusted or True),
+            timeout=aiohttp.ClientTimeout(total=PATIENCE_S),
+            trust_env=False,
+        )
 
     async def close(self) -> None:
         """Drop the connections."""
@@ -57,7 +65,9 @@ class HttpWire:
         began = time.perf_counter()
         try:
             if http.cut or http.stall or http.gone:
-                status, headers, got = await asyncio.wait_for(self._broken_off(path, http, body), PATIENCE_S)
+                told = {**self._headers, "Content-Type": "application/json"}
+                sending = broken_off(self._base + path, http, told, body, self._trusted)
+                status, headers, got = await asyncio.wait_for(sending, PATIENCE_S)
             else:
                 status, headers, got = await self._whole(path, http, body)
         except TimeoutError:
@@ -66,6 +76,8 @@ class HttpWire:
             if http.pad_bytes:  # refused before it was read to its end, which may reset the connection
                 return _hung_up(sent, began)
             return _nothing(sent, began, f"the connection broke: {str(error) or type(error).__name__}")
+        except ValueError as error:
+            return _nothing(sent, began, f"it answered {error}")
         if status == 0:
             return _hung_up(sent, began)
         took_ms = (time.perf_counter() - began) * 1000.0
@@ -86,33 +98,12 @@ class HttpWire:
             skip_auto_headers=skipped,
             allow_redirects=False,
         ) as response:
-            return response.status, {k.lower(): v for k, v in response.headers.items()}, await response.read()
-
-    async def _broken_off(self, path: str, http: Http, body: bytes) -> tuple[int, dict[str, str], bytes]:
-        """A request that ends, or stops, before its end; status 0 where the server closes without a word."""
-        from yarl import URL
-
-        url = URL(self._base + path)
-        reader, writer = await asyncio.open_connection(url.host, url.port, ssl=url.scheme == "https" or None)
-        lines = [f"POST {url.raw_path} HTTP/1.1", f"Host: {url.authority}", f"Content-Length: {len(body)}"]
-        lines += [f"{name}: {text}" for name, text in {**self._headers, "Content-Type": "application/json"}.items()]
-        try:
-            writer.write("\r\n".join([*lines, "", ""]).encode() + (body if http.gone else body[: len(body) // 2]))
-            await writer.drain()
-            if http.gone:
-                return 0, {}, b""
-            if http.cut:
-                writer.write_eof()
-            head = await reader.readuntil(b"\r\n\r\n")
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return 0, {}, b""
-        else:
-            first, *rest = head.decode("latin-1").split("\r\n")
-            headers = {name.strip().lower(): text.strip() for name, _, text in (line.partition(":") for line in rest)}
-            length = headers.get("content-length", "0")
-            return int(first.split()[1]), headers, await reader.readexactly(int(length))
-        finally:
-            writer.close()
+            body = b""
+            async for chunk in response.content.iter_any():
+                body += chunk
+                if len(body) > MAX_BODY_BYTES:
+                    raise ValueError(f"more than {MAX_BODY_BYTES:,} bytes")
+            return response.status, {k.lower(): v for k, v in response.headers.items()}, body
 
 
 def _body(request: JsonObject, exchange: Exchange, http: Http) -> bytes:
@@ -152,7 +143,7 @@ def _read(seen: Seen, verb: Verb, headers: dict[str, str]) -> Seen:
 def _of_failure(seen: Seen, headers: dict[str, str], code: Code) -> tuple[str, ...]:
     try:
         problem = msgspec.json.decode(seen.body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         return (f"status {seen.status}, and the body is no problem document: {error}",)
     told = problem.get("code") if isinstance(problem, dict) else None
     found = []

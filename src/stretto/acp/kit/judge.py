@@ -108,5 +108,7 @@ def _of_failure(expect: Expect, seen: Seen) -> Iterator[str]:
         if not failure.metadata.get(name):
             yield f"its metadata has no `{name}`"
     places = [each.pointer for each in failure.violations]
+    if expect.violations and not places:
+        yield "it has no `violations`: nobody learns where"
     if expect.pointer and not any(place.startswith(expect.pointer) for place in places):
         yield f"its violations name {places or 'no place'}; expected {expect.pointer}"

@@ -1,15 +1,18 @@
 """Holds one component to the protocol, case by case."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from stretto.acp import messages as m
-from stretto.acp.kit.case import Case, Group
+from stretto.acp.kit.case import Case, Group, When
 from stretto.acp.kit.good import Subject, good_key, request_for
 from stretto.acp.kit.judge import complaints
 from stretto.acp.kit.seen import Seen, Wire
 from stretto.acp.names import Verb
+from stretto.plan.check import Check
+from stretto.types.card import ANY_OBJECT
 from stretto.types.enums import Effect
 
 
@@ -74,9 +77,22 @@ def _skipped(case: Case, subject: Subject | None, wire: Wire, groups: frozenset[
         return f"its card does not claim {case.group}"
     if subject is None:
         return f"no sample of its schema is {_EFFECTS[case.group].value}; give one: --input JSON"
+    if case.when is not None and not _HOLDS[case.when](subject):
+        return _ELSE[case.when]
     if case.acts and subject.effect is Effect.WRITE and not may_write:
         return "it would write; allow it with --writes"
     return ""
+
+
+_HOLDS: Final[Mapping[When, Callable[[Subject], bool]]] = {
+    When.NO_VJP: lambda subject: Verb.VJP not in subject.card.verbs,
+    When.NEEDS_INPUT: lambda subject: bool(Check(subject.card.input or ANY_OBJECT).violations({})),
+}
+
+_ELSE: Final[Mapping[When, str]] = {
+    When.NO_VJP: "it offers vjp",
+    When.NEEDS_INPUT: "its schema asks for nothing",
+}
 
 
 async def _verdict(case: Case, subject: Subject, wire: Wire) -> Verdict:

@@ -25,11 +25,12 @@ from stretto.cli.json_text import parse_json
 from stretto.cli.options import AsJson
 from stretto.cli.terminal import print_json, show, working
 from stretto.cli.words import count_text
-from stretto.components.acp.card import chosen_card
+from stretto.components.acp.card import card_of, chosen_card, verb_of
 from stretto.components.acp.describing import ask_for_cards
 from stretto.components.acp.link import peer_of, token_of
 from stretto.components.acp.settings import AcpSettings
 from stretto.components.acp.target import Target
+from stretto.components.acp.trust import trusting
 from stretto.types.errors import UsageError
 from stretto.types.json import JsonObject
 
@@ -115,7 +116,9 @@ async def _held(
     settings: AcpSettings, target: Target, given: JsonObject | None, groups: frozenset[Group], *, may_write: bool
 ) -> Held:
     told = await ask_for_cards(settings, target)
-    card = chosen_card(told, target.component, peer_of(settings, target).who)
+    who = peer_of(settings, target).who
+    card = chosen_card(told, target.component, who)
+    card_of(card.name, card, verb_of(card, None, who), who)  # a card that is none says nothing to hold it to
     subjects, cases = subjects_of(card, given), load_cases()
     held = Held(card, subjects[0].input if given is None else None)
     held.total = len(cases)
@@ -134,7 +137,7 @@ async def _wire(settings: AcpSettings, target: Target) -> Wire:
     if not target.is_grpc:
         from stretto.acp.kit.http_wire import HttpWire
 
-        return HttpWire(target.base, {"Authorization": f"Bearer {token}"} if token else {})
+        return HttpWire(target.base, {"Authorization": f"Bearer {token}"} if token else {}, trusting(settings.ca))
     from stretto.acp.kit.grpc_wire import GrpcWire
     from stretto.components.acp.grpc_link import channel_to
 

@@ -77,8 +77,9 @@ def _schema(schema: JsonObject, what: str, who: str) -> JsonObject:
         return dict(ANY_OBJECT)
     try:
         jsonschema_rs.Draft202012Validator(schema, offline=True)
-    except jsonschema_rs.ValidationError as error:
-        raise UsageError(f"{who} says of its {what} what is no JSON Schema 2020-12: {error.message}") from error
+    except ValueError as error:  # a ValidationError among them; its own for one that is nested too deeply
+        why = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
+        raise UsageError(f"{who} says of its {what} what is no JSON Schema 2020-12: {why}") from error
     return schema
 
 

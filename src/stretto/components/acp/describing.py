@@ -31,6 +31,7 @@ async def ask_for_cards(
     settings: AcpSettings, target: Target, remedy: str = "start it, or correct the address"
 ) -> m.DescribeResponse:
     """What the server says of itself. Raises UsageError, with what can be done, when it does not say it in time."""
+    settings.check_secrecy(target)
     who = peer_of(settings, target).who
     link = link_to(settings, target)
     request = m.DescribeRequest(protocol=CURRENT, component=target.component)

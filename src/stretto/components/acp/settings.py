@@ -58,18 +58,22 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True):
         check_fields(f"component '{self.name}'", self)
         if self.verb is not None and self.verb not in STEP_VERBS:
             raise self._wrong(f"has verb '{self.verb}'; a step asks by one of {', '.join(STEP_VERBS)}")
-        if self.token_env and not _VARIABLE.fullmatch(self.token_env):
-            raise self._wrong(f"has token_env '{self.token_env}'; expected the name of an environment variable")
         for option in ("max_connections", "max_response_bytes"):
             if getattr(self, option) < 1:
                 raise self._wrong(f"has {option} {getattr(self, option)}; expected 1 or more")
         target = read_target(self.url, f"`url` of component '{self.name}'")
+        self.check_secrecy(target)
+        check_allowed(target, f"component '{self.name}'")
+        return target
+
+    def check_secrecy(self, target: Target) -> None:
+        """Raises UsageError where a token would be read by others, or certificates are given in vain."""
+        if self.token_env and not _VARIABLE.fullmatch(self.token_env):
+            raise self._wrong(f"has token_env '{self.token_env}'; expected the name of an environment variable")
         if self.ca is not None and not target.is_secure:
             raise self._wrong(f"has `ca`, which has no effect without TLS: {target.scheme}s")
         if self.token_env and not target.is_secure and not _is_here(target):
             raise self._wrong(f"would send its token unencrypted to {target.place}; use acp+{target.scheme}s")
-        check_allowed(target, f"component '{self.name}'")
-        return target
 
     def _wrong(self, what: str) -> UsageError:
         return UsageError(f"component '{self.name}' {what}")

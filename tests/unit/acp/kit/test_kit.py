@@ -9,7 +9,7 @@ import pytest
 
 from stretto.acp import messages as m
 from stretto.acp.failure import Failure
-from stretto.acp.kit.case import Case, Exchange, Expect, Group
+from stretto.acp.kit.case import Case, Exchange, Expect, Group, When
 from stretto.acp.kit.good import merged, subjects_of
 from stretto.acp.kit.judge import complaints
 from stretto.acp.kit.kit import Verdict, claimed_by, judged
@@ -121,6 +121,21 @@ async def test_a_case_that_is_not_claimed_or_would_write_is_not_asked() -> None:
     assert wire.asked == []
 
 
+@pytest.mark.parametrize(
+    ("change", "skipped"),
+    [
+        ({}, ["", ""]),
+        ({"verbs": ("execute", "vjp")}, ["it offers vjp", ""]),
+        ({"input": {}, "action_field": ""}, ["", "its schema asks for nothing"]),
+    ],
+)
+async def test_a_case_that_says_nothing_of_a_component_is_not_asked(change: dict[str, Any], skipped: list[str]) -> None:
+    wire = Scripted(*[refused(Code.UNIMPLEMENTED)] * 2)
+    cases = (case(Exchange(), when=When.NO_VJP), case(Exchange(), when=When.NEEDS_INPUT))
+    found = await verdicts(wire, *cases, card=msgspec.structs.replace(DESK, **change))
+    assert [each.skipped for each in found] == skipped
+
+
 async def test_exchanges_of_a_case_share_a_key_until_a_fresh_one_is_asked_for() -> None:
     wire = Scripted(*[answered({"did": "x"})] * 3)
     [verdict] = await verdicts(wire, case(Exchange(), Exchange(), Exchange(fresh_key=True)))
@@ -153,6 +168,7 @@ async def test_a_verdict_says_which_exchange_went_wrong() -> None:
         (Expect(ok=False, reason="ENVELOPE"), refused(Code.INTERNAL), "its reason is ''; expected ENVELOPE"),
         (Expect(ok=False, metadata=("a",)), refused(Code.INTERNAL), "its metadata has no `a`"),
         (Expect(ok=False, pointer="/a"), refused(Code.INTERNAL), "its violations name no place; expected /a"),
+        (Expect(violations=True, ok=False), refused(Code.INTERNAL), "it has no `violations`"),
         (Expect(within_ms=1.0), answered({"did": "x"}), "it took 5 ms; expected an end within 1 ms"),
         (Expect(status=404), answered({"did": "x"}), "expected status 404"),
         (Expect(text="ok"), answered({"did": "x"}), "expected a body that holds 'ok'"),
