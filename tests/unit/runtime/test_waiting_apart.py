@@ -289,14 +289,16 @@ class TestOfAWrite:
             entered.set()
             assert gate.wait(10)
 
-        text = ONE.replace("}}]", "}, resilience: {timeout: 30ms, retry: {attempts: 3, base: 1ms}}}]\ndurability: step")
+        text = ONE.replace(
+            "}}]", "}, resilience: {timeout: 300ms, retry: {attempts: 2, base: 1ms}}}]\ndurability: step"
+        )
         if not is_late:
-            text = text.replace("30ms", "30s")
+            text = text.replace("300ms", "30s")
         async with workflow_of(text, *components) as workflow:
             holder = asyncio.ensure_future(pool.run("holder", hold))
             await asyncio.to_thread(entered.wait, 10)
             run = asyncio.ensure_future(workflow.run({}))
-            while pool.queued == 0:  # noqa: ASYNC110  # the pool tells nobody
+            while pool.queued == 0 and not run.done():  # noqa: ASYNC110  # the pool tells nobody
                 await asyncio.sleep(0)
             if not is_late:
                 run.cancel()
@@ -356,7 +358,7 @@ async def second_of_two(
         first = asyncio.ensure_future(one.run({}))
         await server.arrived.wait()
         second = asyncio.ensure_future(two.run({}))
-        while not model._connections._pool._session.connector._waiters:  # noqa: ASYNC110  # it tells nobody
+        while not model._connections._pool._free._waiters:  # noqa: ASYNC110  # it tells nobody
             await asyncio.sleep(0)
         asyncio.get_running_loop().call_later(hold_s, server.gate.set)
         await first
@@ -394,7 +396,7 @@ async def test_for_a_connection_to_a_model_server(workflow_of: WorkflowOf, serve
 
     async def until() -> None:
         await server.arrived.wait()
-        while not model._connections._pool._session.connector._waiters:  # noqa: ASYNC110  # it tells nobody
+        while not model._connections._pool._free._waiters:  # noqa: ASYNC110  # it tells nobody
             await asyncio.sleep(0)
         server.gate.set()
 
