@@ -115,7 +115,8 @@ async def refuse(state: RunState, effect: EffectRecord) -> None:
 
 def may_have_happened(error: ComponentError) -> bool:
     """Whether a write that failed so is in doubt."""
-    return isinstance(error, InDoubtError) or (error.sent and error.rpc_code not in NOTHING_HAPPENED)
+    refused = not error.sent or error.rpc_code in NOTHING_HAPPENED
+    return isinstance(error, InDoubtError) or error.is_of_another or not refused
 
 
 def did_not_happen(error: ComponentError) -> ComponentError:

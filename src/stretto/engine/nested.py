@@ -59,7 +59,10 @@ class NestedCaller:
         try:
             output = await self._make(op, request_input, path, Lane(alarm, self._lane.budget))
         except StepFailed as failure:
-            raise _as_raised(failure) from failure
+            error = _as_raised(failure)
+            if isinstance(error, ComponentError):
+                error.is_of_another = True
+            raise error from failure
         except asyncio.CancelledError as cancelled:
             forget_wait(cancelled)
             raise

@@ -241,6 +241,8 @@ class ComponentError(StrettoError):
     """Milliseconds that the call waited in a queue of the component's own, as for a connection, before it failed."""
     run_id = ""
     """Run of another workflow that was made of the call, and failed."""
+    is_of_another = False
+    """True for what a component was told of a call that it made: it says nothing of what the component did itself."""
 
     def __init__(
         self,

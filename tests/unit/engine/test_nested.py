@@ -13,7 +13,7 @@ from stretto.plan.model import Block, Fallback, ProtectionRules, Retry
 from stretto.record.model import Run, decoded
 from stretto.testing import VirtualLoop, run_virtual
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
-from stretto.types.errors import Code, ComponentError, UsageError
+from stretto.types.errors import NOTHING_HAPPENED, Code, ComponentError, UsageError
 from stretto.types.messages import Request, Response
 from stretto.types.protection import BulkheadRule
 from tests.unit.engine.books import LOST, TWICE, WRITE, Answer, Book, execute, resume, settled, stepping
@@ -231,6 +231,29 @@ class TestNestedWrites:
         result = execute(linear(outer), book, nested={"pay": call(pay, S + 1)})
         assert result.status is RunStatus.OK, result.error
         assert sorted(book.kept) == ["outer", "outer/pay#1", "outer/pay#2"]
+
+    @pytest.mark.parametrize("code", sorted(NOTHING_HAPPENED))
+    def test_a_refusal_inside_a_write_is_not_the_writes_own(self, code: Code) -> None:
+        """It may have written before it called: it is not made again, and nothing answers for it."""
+        book, look = Book(), failing("look", ComponentError("no", code))
+        outer = Probe("outer", self.outer(("look", {})), effects=WRITE)
+        again = Retry(max_attempts=3, base_s=0.0, codes=frozenset(Code))
+        op = call(outer, S, calls_others=True, retry=again, fallback=Fallback(output=b"{}"))
+        result = execute(linear(op), book, nested={"look": call(look, S + 1)})
+        assert (len(outer.requests), result.status, book.in_doubt) == (1, RunStatus.PARKED, ["outer"])
+
+    def test_a_write_that_takes_a_refusal_inside_for_its_own_says_so(self) -> None:
+        async def answer(request: Request) -> object:
+            assert request.call.caller is not None
+            try:
+                return await request.call.caller.call("look", {})
+            except ComponentError as error:
+                raise ComponentError("not without a look", Code.NOT_FOUND) from error
+
+        book, look = Book(), failing("look", ComponentError("no", Code.NOT_FOUND))
+        op = call(Probe("outer", answer, effects=WRITE), S, calls_others=True)
+        result = execute(linear(op), book, nested={"look": call(look, S + 1)})
+        assert (result.status, book.in_doubt) == (RunStatus.FAILED, [])
 
     def test_a_component_may_not_go_on_over_a_write_in_doubt(self) -> None:
         book, pay, after = Book(), failing("pay", LOST, effects=WRITE), returning("after", {})
