@@ -15,6 +15,8 @@ from stretto.types.protocols import Catalog, Component
 DEFAULT_COMPONENTS: Final = "components.py"
 """Read, when it lies beside a workflow file that names no components."""
 
+_ADDRESS: Final = re.compile(r"(https?|grpcs?)://")
+
 SubWorkflows = Callable[[Located[str]], Plan | None]
 """Finds and compiles a sub-workflow; None after reporting why it cannot."""
 
@@ -46,6 +48,9 @@ class Finder:
         component = self.catalog.find(place.value)
         if component is not None:
             return component
+        if _ADDRESS.match(place.value):
+            self._report_address(place)
+            return None
         name, _, version = place.value.partition("@")
         other = self.catalog.find(name)
         names = list(self.catalog.names())
@@ -72,6 +77,17 @@ class Finder:
             )
         )
         return None
+
+    def _report_address(self, place: Located[str]) -> None:
+        """Say how an address is written, of a component behind the protocol or of a service with an API of its own."""
+        self._report.add(
+            place.span.problem(
+                PlanCode.UNKNOWN_COMPONENT,
+                f"'{place.value}' is an address, and does not say what is spoken there",
+                expected=f"acp+{place.value} where it speaks the protocol, else a component of kind http or mcp",
+                suggestion=f"acp+{place.value}",
+            )
+        )
 
     def _report_none(self, place: Located[str]) -> None:
         """Say once that there is no component at all, and how to write the one that is named first."""

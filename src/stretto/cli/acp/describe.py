@@ -72,4 +72,5 @@ def _claims(card: WireCard) -> tuple[tuple[str, bool], ...]:
 
 
 def _schema(schema: object) -> str:
-    return msgspec.json.encode(schema).decode() if schema else ""
+    """In words between which a line can be broken."""
+    return msgspec.json.format(msgspec.json.encode(schema), indent=0).decode() if schema else ""

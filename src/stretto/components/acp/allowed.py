@@ -22,7 +22,7 @@ def check_allowed(target: Target, what: str) -> None:
     listed = os.environ.get(VARIABLE)
     allowed = _is_loopback(target.host) if listed is None else any(_fits(target, entry) for entry in _entries(listed))
     if not allowed:
-        beside = f"; allowed are {listed}" if listed else "; without it only this machine may be"
+        beside = f": allowed are {listed}" if listed else f": without {VARIABLE} only this machine may be"
         grown = f"{listed},{target.place}" if listed else target.place
         raise UsageError(f"{what} is at {target.place}, which may not be called{beside}; set {VARIABLE}={grown}")
 

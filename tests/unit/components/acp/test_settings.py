@@ -32,7 +32,10 @@ from stretto.types.errors import UsageError
         ({"url": "acp+http://127.0.0.1:1", "token_env": "a b"}, "expected the name of an environment variable"),
         ({"url": "acp+http://127.0.0.1:1", "ca": "ca.pem"}, "no effect without TLS: https"),
         ({"url": "acp+http://127.0.0.1:1", "max_connections": 0}, "expected 1 or more"),
-        ({"url": "acp+http://10.0.0.1:1"}, "which may not be called; without it only this machine may be"),
+        (
+            {"url": "acp+http://10.0.0.1:1"},
+            "which may not be called: without STRETTO_ACP_ALLOW only this machine may be",
+        ),
         ({"url": "acp+http://169.254.169.254"}, f"set {VARIABLE}=169.254.169.254:80"),
         ({"url": "acp+http://127.0.0.1:1", "token_env": "NOT_SET_HERE"}, "$NOT_SET_HERE, which is not set; set it"),
         ({"url": "acp+http://127.0.0.1:1", "card": "none.json"}, "cannot be read: No such file or directory"),
