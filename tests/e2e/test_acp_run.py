@@ -60,6 +60,17 @@ class Desk:
     def reflect(self, signal: Signal) -> bool | str:
         noted("signals.jsonl", [signal.run.id, str(signal.path), signal.reward, [c.value for c in signal.corrections]])
         return True
+
+
+@stretto.component("till", "1.0.0", effects="write")
+class Till:
+    async def __call__(self, order: str, context: Context) -> Done:
+        noted("paid.jsonl", context.effect_key)
+        await asyncio.sleep(30)
+        return {"status": f"paid {order}", "by": os.getpid()}
+
+    async def confirm(self, order: str, context: Context) -> Done | None:
+        return {"status": f"paid {order}", "by": os.getpid()}
 """
 
 WORKFLOW = """
@@ -67,7 +78,8 @@ stretto: 1
 name: shop
 durability: step
 components:
-  desk: {{ kind: acp, url: "{url}" }}
+  desk: {{ kind: acp, url: "{url}#desk" }}
+  till: {{ kind: acp, url: "{url}#till" }}
 budget: {{ deadline: 5s }}
 steps:
   - name: act
@@ -137,6 +149,11 @@ def hurried(file: Path) -> None:
     file.write_text(text)
 
 
+def paying(file: Path) -> None:
+    """Let the step pay at the till."""
+    file.write_text(file.read_text().replace("component: desk", "component: till").replace('do: "input.do", ', ""))
+
+
 @pytest.mark.slow
 async def test_a_run_goes_through_and_its_record_says_what_the_other_side_took(file: Path, server: Server) -> None:
     async with stretto.load(file, store=file.parent / "runs.db") as workflow:
@@ -176,6 +193,19 @@ async def test_a_write_whose_server_died_is_in_doubt(file: Path, server: Server)
 
 
 @pytest.mark.slow
+async def test_a_write_that_took_too_long_is_asked_for(file: Path, server: Server) -> None:
+    hurried(file)
+    paying(file)
+    async with stretto.load(file, store=file.parent / "runs.db") as workflow:
+        run = await workflow.run({"order": "W1"})
+        [effect] = workflow.store.effects(run.id)
+    assert run.status is RunStatus.OK
+    assert run.output_value == {"status": "paid W1"}
+    assert effect.confirmed
+    assert len(server.noted("paid.jsonl")) == 1
+
+
+@pytest.mark.slow
 async def test_what_a_person_says_later_reaches_the_component_there(
     file: Path, server: Server, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,4 +235,4 @@ async def test_what_a_person_says_later_reaches_the_component_there(
 @pytest.mark.slow
 def test_it_keeps_to_the_protocol(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
     for form in ("http", "grpc"):
-        assert execute(["acp", "verify", server.told[form], "--writes"]) == 0, capfd.readouterr().out
+        assert execute(["acp", "verify", f"{server.told[form]}#desk", "--writes"]) == 0, capfd.readouterr().out

@@ -1,6 +1,7 @@
 """A component behind the protocol, as a component."""
 
 import asyncio
+from typing import Final
 
 import msgspec
 import orjson
@@ -18,6 +19,15 @@ from stretto.components.waiting import Wait
 from stretto.types.card import Card
 from stretto.types.errors import Code, ComponentError, InDoubtError
 from stretto.types.messages import Request, Response
+
+ASKED_FOR_S: Final = 30.0
+"""How long a write that is being worked on is asked for, where neither its step nor its run has a time."""
+
+ASK_AGAIN_MS: Final = 1_000.0
+"""When a peer does not say when."""
+
+LEAST_WAIT_MS: Final = 10.0
+"""Between two questions, whatever a peer says."""
 
 
 class AcpComponent:
@@ -55,15 +65,25 @@ class AcpComponent:
             raise self._raised(error) from error
 
     async def confirm(self, request: Request) -> Response | None:
-        """Ask what became of a write in doubt. Raises InDoubtError where the other side cannot tell."""
-        try:
-            return await self._ask(request, confirm_only=True)
-        except AcpError as error:
-            if error.failure.reason == Reason.NOT_DONE:
-                return None
-            raise InDoubtError(f"{self._who} cannot tell what became of it: {error}") from error
-        except ComponentError as error:
-            raise InDoubtError(f"nobody can tell what became of it: {error}") from error
+        """Ask what became of a write in doubt, until it has ended: a call whose caller left may be at work still.
+
+        Raises InDoubtError where the other side cannot tell.
+        """
+        now = asyncio.get_running_loop().time
+        until = now() + ASKED_FOR_S
+        while True:
+            try:
+                return await self._ask(request, confirm_only=True)
+            except AcpError as error:
+                failure = error.failure
+                if failure.reason == Reason.NOT_DONE:
+                    return None
+                wait_s = max(failure.retry_after_ms or ASK_AGAIN_MS, LEAST_WAIT_MS) / 1000.0
+                if failure.reason != Reason.KEY_IN_PROGRESS or now() + wait_s > until:
+                    raise InDoubtError(f"{self._who} cannot tell what became of it: {error}") from error
+            except ComponentError as error:
+                raise InDoubtError(f"nobody can tell what became of it: {error}") from error
+            await asyncio.sleep(wait_s)
 
     @property
     def ref(self) -> m.ComponentRef:
@@ -84,6 +104,8 @@ class AcpComponent:
 
     async def _ask(self, request: Request, *, confirm_only: bool) -> Response:
         envelope = envelope_of(request.call, self._ref)
+        if confirm_only:  # the call's own deadline is what a write in doubt has often just missed
+            envelope = msgspec.structs.replace(envelope, remaining_ms=None)
         text = orjson.dumps(request.input)
         large = named(request.input, len(text)) if self._takes_blobs else None
         given = request.input if large is None else large.input

@@ -12,7 +12,7 @@ from stretto.components.acp.settings import AcpSettings
 from stretto.components.acp.target import Target
 from stretto.components.acp.trust import trusting
 from stretto.components.loop_lock import open_elsewhere
-from stretto.components.web.failures import too_large, unreachable
+from stretto.components.web.failures import unreachable
 from stretto.types.errors import Code, ComponentError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 _NO_CONNECTION: Final = ("failed to connect to all addresses", "errors resolving ", "DNS resolution failed")
 """How gRPC's core says that a request never left; no status tells it apart from a connection that broke later."""
 
-_TOO_LARGE: Final = "CLIENT: Received message larger than max"
-"""How it says that it did not read an answer; the other side's limit has the same words after SERVER."""
+_UNREAD: Final = (
+    "CLIENT: Received message larger than max",  # the other side's limit has the same words after SERVER
+    "Decompressed message larger than max",
+    "received metadata size exceeds",
+)
+"""How it says that it did not read an answer. Its code for that, RESOURCE_EXHAUSTED, says that nothing happened."""
 
 _KEEP_ALIVE_MS: Final = 30_000
 """A peer that went away without a word is found out within this and gRPC's 20 s for the answer. Pings are sent only
@@ -82,8 +86,9 @@ class GrpcLink:
             said = error.details() or ""
             if said.startswith(_NO_CONNECTION) and not channel.is_connected():
                 raise unreachable(self._peer, said) from error
-            if _TOO_LARGE in said:
-                raise too_large(self._peer, self._settings.max_response_bytes) from error
+            if any(mark in said for mark in _UNREAD):
+                text = f"{self._peer.who} answered more than is read: {said}; {self._peer.limit_remedy}"
+                raise ComponentError(text, self._peer.limit_code) from error
             trailing: Any = error.trailing_metadata() or ()  # stubs know no pairs in it
             details = dict(trailing).get(DETAILS)
             number: int = error.code().value[0]

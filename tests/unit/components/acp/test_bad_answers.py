@@ -85,10 +85,17 @@ async def test_a_second_answer_is_not_that_of_the_next_call(tmp_path: Path) -> N
 async def test_an_answer_beyond_the_limit_leaves_a_write_in_doubt(make: Make, server: StandIn, tmp_path: Path) -> None:
     (tmp_path / "card.json").write_bytes(json_form.encode(m.DescribeResponse(cards=(EXECUTOR,))))
     server.answer = lambda _verb, _request: m.CallResponse(output={"status": "x" * 5000})
-    with pytest.raises(ComponentError, match="more than 1,000 bytes, the limit; let it answer less") as caught:
+    with pytest.raises(ComponentError, match=r"answered more than .*; let it answer less, or raise") as caught:
         await make(card=Path("card.json"), max_response_bytes=1000)(request_for(order="W1"))
     assert may_have_happened(caught.value)
     assert not caught.value.retryable
+
+
+async def test_a_failure_beyond_what_is_read_leaves_a_write_in_doubt(make: Make, server: StandIn) -> None:
+    server.answer = lambda _verb, _request: AcpError(Failure(code=Code.UNAVAILABLE, message="z" * 100_000))
+    with pytest.raises(ComponentError) as caught:
+        await make()(request_for(order="W1"))
+    assert may_have_happened(caught.value)
 
 
 async def test_a_write_that_is_being_worked_on_may_happen(make: Make, server: StandIn) -> None:

@@ -22,7 +22,7 @@ from stretto.types.errors import (
     Violation,
 )
 from stretto.types.messages import Usage
-from tests.unit.components.acp.standin import EXECUTOR, StandIn
+from tests.unit.components.acp.standin import EXECUTOR, Answer, StandIn
 
 Make = Callable[..., AcpComponent]
 
@@ -127,6 +127,30 @@ async def test_a_write_in_doubt_is_asked_for(make: Make, server: StandIn) -> Non
     assert response is not None
     assert response.output == {"status": "done"}
     assert server.asked[0][1].confirm_only
+
+
+async def test_a_write_whose_time_is_over_is_asked_for_all_the_same(make: Make, server: StandIn) -> None:
+    over = asyncio.get_running_loop().time() - 1.0
+    assert await make().confirm(request_for(order="W1", _deadline=over)) is not None
+    assert server.asked[0][1].envelope.remaining_ms is None
+
+
+async def test_a_write_that_is_being_worked_on_is_asked_for_until_it_has_ended(make: Make, server: StandIn) -> None:
+    busy = AcpError(Failure(code=Code.ABORTED, message="", reason=Reason.KEY_IN_PROGRESS, retry_after_ms=1.0))
+    answers: list[Answer] = [busy, busy, m.CallResponse(output={"status": "done"})]
+    server.answer = lambda _verb, _request: answers.pop(0)
+    response = await make().confirm(request_for(order="W1"))
+    assert response is not None
+    assert response.output == {"status": "done"}
+
+
+async def test_one_that_never_ends_stays_in_doubt(make: Make, server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stretto.components.acp.component.ASKED_FOR_S", 0.05)
+    busy = Failure(code=Code.ABORTED, message="busy", reason=Reason.KEY_IN_PROGRESS, retry_after_ms=10.0)
+    server.answer = lambda _verb, _request: AcpError(busy)
+    with pytest.raises(InDoubtError, match="cannot tell what became of it: busy"):
+        await make().confirm(request_for(order="W1"))
+    assert len(server.asked) > 1
 
 
 async def test_a_write_that_surely_did_not_happen_is_none(make: Make, server: StandIn) -> None:
