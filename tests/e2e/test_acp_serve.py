@@ -152,7 +152,7 @@ async def _until_in_progress(url: str) -> None:
         (["--http", "nowhere"], "--http is 'nowhere'; expected HOST:PORT"),
         (["--grpc", ":99999"], "--grpc is ':99999'"),
         (["--tls-cert", "a.pem"], "both --tls-cert and --tls-key"),
-        (["--tls-cert", "a.pem", "--tls-key", "a.key"], "cannot be used"),
+        (["--tls-cert", "a.pem", "--tls-key", "a.key"], "cannot be used: there is no file a.pem"),
         (["--token-env", "STRETTO_NO_SUCH_VARIABLE"], "holds no token"),
         (["--http", "192.0.2.1:0"], "cannot listen at 192.0.2.1:0"),
     ],

@@ -20,6 +20,9 @@ class Tls(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_tls(cert: Path, key: Path, client_ca: Path | None) -> Tls:
     """What the files hold. Raises UsageError for files that make no certificate."""
+    for each in filter(None, (cert, key, client_ca)):
+        if not each.is_file():  # said by nobody: OpenSSL does not tell which of them it is
+            raise UsageError(f"the certificate in {cert} with the key in {key} cannot be used: there is no file {each}")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(cert, key)

@@ -26,7 +26,7 @@ def keep(store: Store, workflow: str, signal: Signal) -> bool | str:
         return f"run {run.id} is one of workflow '{run.manifest.workflow}', not of '{workflow}'"
     notes = list(_notes(run.id, signal, time.time_ns()))
     if not notes:
-        return "the signal says nothing: no credit, no reward and no correction"
+        return "the signal says nothing: no credit, no reward and no correction; judge the calling run first"
     store.annotate(*notes)
     return True
 
