@@ -17,8 +17,10 @@ from stretto.cli.options import AsJson, StorePath
 from stretto.cli.stopping import run_async
 from stretto.cli.terminal import note, print_json
 from stretto.runtime.load import load, store_path
+from stretto.runtime.workflow import Workflow
+from stretto.spec.declarations import load_declarations
 from stretto.store.sqlite import Store
-from stretto.types.errors import MissingExtraError, UsageError
+from stretto.types.errors import MissingExtraError, SpecError, UsageError
 from stretto.types.json import JsonObject
 
 if TYPE_CHECKING:  # it imports what the extra brings
@@ -123,7 +125,7 @@ def serve(
         max_call_s=max_seconds,
     )
     kept = Store(store_path(store))
-    faces = Faces([load(file, store=kept) for file in files], limits)
+    faces = Faces([_loaded(file, kept) for file in files], limits)
     if mcp_stdio:
         if http or grpc:
             raise UsageError("--mcp-stdio answers on stdin and stdout only; leave out --http and --grpc")
@@ -153,6 +155,24 @@ def serve(
             await serve_desk(faces.desk, doors, grace_s=grace, when_ready=tell, when_stopping=tell_stopping)
 
     run_async(answer(), fast_loop())
+
+
+def _loaded(file: Path, store: Store) -> Workflow:
+    """The workflow; of a file of components, instead of all that makes it none, what serves them."""
+    try:
+        return load(file, store=store)
+    except SpecError:
+        if _has_components_only(file):
+            told = f"{file} holds components, and no workflow; serve them: stretto acp serve {file}"
+            raise UsageError(told) from None
+        raise
+
+
+def _has_components_only(file: Path) -> bool:
+    try:
+        return file.is_file() and (file.suffix == ".py" or load_declarations(file) is not None)
+    except SpecError:
+        return False
 
 
 def _put_on(

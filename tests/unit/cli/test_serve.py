@@ -21,6 +21,8 @@ UNFIT = READING.replace("reply", "result")
         (("--tls-cert", "a.pem"), "TLS needs both --tls-cert and --tls-key"),
         (("--mcp-stdio", "--http", ":0"), "leave out --http and --grpc"),
         (("--face", "mcp", "--grpc", ":0"), "tools and models are served over HTTP; add --http"),
+        (("components.py",), "holds components, and no workflow; serve them: stretto acp serve components.py"),
+        (("notes.yaml",), "holds components, and no workflow; serve them: stretto acp serve notes.yaml"),
         (("workflow.yaml",), "two components are called 'reading'"),
     ],
 )
@@ -29,6 +31,7 @@ def test_what_cannot_be_served_is_told_before_anything_is(
 ) -> None:
     (folder / "workflow.yaml").write_text(UNFIT)
     (folder / "components.py").write_text(COMPONENTS)
+    (folder / "notes.yaml").write_text("kind: memory\n")
     done = cli("serve", "workflow.yaml", *options)
     assert done.code == 2
     assert says in " ".join(done.err.split())
