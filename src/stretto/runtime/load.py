@@ -1,7 +1,8 @@
 """From a path to a workflow that runs."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -107,26 +108,32 @@ class Loader:
         homes: dict[str, Span] = {}
         report = Report()
         for declared in self._declarations():
-            if isinstance(declared, ComponentFile):
-                span, made = declared.path.span, self._made.once(self._beside(declared.path.value), load_components)
-            else:
-                span = declared.name.span
-                made = {declared.name.value: build_component(declared, folder=path.parent)}
+            span = declared.path.span if isinstance(declared, ComponentFile) else declared.name.span
+            made: Mapping[str, Component] = {}
+            with _told_in(report):
+                made = self._made_of(declared, path.parent)
             for name in made:
                 if name in found:
                     report.add(_two_of_one_name(name, span, homes[name]))
                 homes[name] = span
             found |= made
+        found |= self._at_addresses(path.parent, report)
         report.raise_if_any()
-        return found | self._at_addresses(path.parent)
+        return found
 
-    def _at_addresses(self, folder: Path) -> dict[str, Component]:
+    def _made_of(self, declared: ComponentFile | ComponentDecl, folder: Path) -> Mapping[str, Component]:
+        if isinstance(declared, ComponentFile):
+            return self._made.once(self._beside(declared.path.value), load_components)
+        return {declared.name.value: build_component(declared, folder=folder)}
+
+    def _at_addresses(self, folder: Path, report: Report) -> dict[str, Component]:
         """Components that steps name by where they are."""
         found: dict[str, Component] = {}
         for named in self._spec.named_components:
             name = named.value.partition("@")[0]
             if named.value.startswith(PREFIX) and name not in found:
-                found[name] = component_at(named, folder=folder)
+                with _told_in(report):
+                    found[name] = component_at(named, folder=folder)
         return found
 
     def _declarations(self) -> tuple[ComponentFile | ComponentDecl, ...]:
@@ -189,6 +196,16 @@ def _part_of_itself(place: Located[str], chain: list[Path]) -> Problem:
         expected="workflows that end",
         suggestion="use repeat with max_rounds for a loop",
     )
+
+
+@contextmanager
+def _told_in(report: Report) -> Iterator[None]:
+    """What is wrong inside is told with the rest, and what comes behind it is read all the same."""
+    try:
+        yield
+    except SpecError as error:
+        for problem in error.problems:
+            report.add(problem)
 
 
 def _two_of_one_name(name: str, span: Span, first: Span) -> Problem:

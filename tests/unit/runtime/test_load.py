@@ -290,3 +290,19 @@ class TestManifest:
         workflow = stretto.load(write(files))
         assert list(workflow.plan.manifest.components) == ["asks", "look", "notes", "say", "tell"]
         assert workflow.plan.manifest.components.keys() == workflow.plan.components.keys()
+
+
+def test_every_component_that_is_declared_wrongly_is_told(tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text("import no_such_module\n")
+    (tmp_path / "workflow.yaml").write_text(
+        "stretto: 1\nname: odd\ncomponents:\n"
+        "  - odd.py\n"
+        "  - notes: {kind: memory, limt: 3}\n"
+        "  - rules: {kind: exec, command: [x], effects: red, request: {format: json}, response: {format: json}}\n"
+        "steps: [{name: far, component: 'acp+http://10.0.0.1:1'}]\n"
+    )
+    with pytest.raises(SpecError) as caught:
+        stretto.load(tmp_path / "workflow.yaml", store=tmp_path / "runs.db")
+    told = str(caught.value)
+    assert len(caught.value.problems) == 4
+    assert all(each in told for each in ("no_such_module", "limt", "`effects` is the text 'red'", "may not be called"))
