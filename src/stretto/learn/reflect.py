@@ -47,11 +47,13 @@ async def reflect(workflow: Workflow, runs: Iterable[Run], *, as_of_ns: int | No
 
     One signal for each step that such a component answered. Left out are steps that were simulated, reused or
     quarantined, which are no answers of it. A component that cannot be reached is told of, never raised. Opens the
-    workflow, which stays open. Raises LearningError for an annotation that is of another form.
+    workflow, which stays open. Raises LearningError for a run of another workflow, or that has not ended, and for an
+    annotation that is of another form.
     """
     learners = {name: each for name, each in workflow.plan.components.items() if isinstance(each, Reflects)}
     if not learners:
         raise LearningError(f"workflow '{workflow.name}' has no component that learns on its own side")
+    runs = [_held(run, workflow) for run in runs]
     asked = [each for run in runs for each in _signals(workflow, run, learners, as_of_ns)]
     places = asyncio.Semaphore(AT_ONCE)
 
@@ -63,6 +65,15 @@ async def reflect(workflow: Workflow, runs: Iterable[Run], *, as_of_ns: int | No
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(told(step, signal)) for step, signal in asked]
     return [task.result() for task in tasks]
+
+
+def _held(run: Run, workflow: Workflow) -> Run:
+    """The run, of which its components may be told: those of another workflow may have the same names."""
+    if run.manifest.workflow != workflow.name:
+        raise LearningError(f"run {run.id} is of workflow '{run.manifest.workflow}'; expected one of '{workflow.name}'")
+    if run.status is None:
+        raise LearningError(f"run {run.id} has not ended; what is to be judged in it may still come")
+    return run
 
 
 def _signals(

@@ -4,6 +4,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import stretto
@@ -132,3 +133,14 @@ async def test_a_workflow_without_learners_is_told(tmp_path: Path) -> None:
     workflow = stretto.load(tmp_path / "workflow.yaml", store=tmp_path / "runs.db")
     with pytest.raises(LearningError, match="has no component that learns on its own side"):
         await reflect(workflow, [])
+
+
+async def test_a_run_of_another_workflow_or_that_has_not_ended_is_refused(workflow: Workflow) -> None:
+    run = await workflow.run({"goal": "rent"})
+    other = msgspec.structs.replace(run, manifest=msgspec.structs.replace(run.manifest, workflow="shop"))
+    with pytest.raises(LearningError, match="is of workflow 'shop'; expected one of 'desk'"):
+        await reflect(workflow, [run, other])
+    with pytest.raises(LearningError, match="has not ended"):
+        await reflect(workflow, [msgspec.structs.replace(run, status=None)])
+    assert told(workflow) == []
+    await workflow.aclose()
