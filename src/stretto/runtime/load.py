@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +16,10 @@ from stretto.plan.finding import DEFAULT_COMPONENTS
 from stretto.plan.model import Plan
 from stretto.runtime.aligners import find_aligner
 from stretto.runtime.catalog import ComponentCatalog
+from stretto.runtime.side_by_side import Maker, made_side_by_side
 from stretto.runtime.tunable import Tunable, changed_specs, tunables_of
 from stretto.runtime.workflow import Workflow
-from stretto.spec.model import ComponentDecl, ComponentFile, WorkflowSpec
+from stretto.spec.model import ComponentDecl, ComponentFile, ComponentKind, WorkflowSpec
 from stretto.spec.report import Report
 from stretto.spec.source import Located, Span
 from stretto.spec.tunable import find_tunable
@@ -107,34 +109,48 @@ class Loader:
         found: dict[str, Component] = {}
         homes: dict[str, Span] = {}
         report = Report()
-        for declared in self._declarations():
+        asked, at_addresses = self._asked(path.parent)
+        for number, declared in enumerate(self._declarations()):
             span = declared.path.span if isinstance(declared, ComponentFile) else declared.name.span
             made: Mapping[str, Component] = {}
             with _told_in(report):
-                made = self._made_of(declared, path.parent)
+                made = self._made_of(declared, path.parent, asked.get(number))
             for name in made:
                 if name in found:
                     report.add(_two_of_one_name(name, span, homes[name]))
                 homes[name] = span
             found |= made
-        found |= self._at_addresses(path.parent, report)
+        for name, make in at_addresses.items():
+            with _told_in(report):
+                found[name] = make()
         report.raise_if_any()
         return found
 
-    def _made_of(self, declared: ComponentFile | ComponentDecl, folder: Path) -> Mapping[str, Component]:
+    def _made_of(
+        self, declared: ComponentFile | ComponentDecl, folder: Path, asked: Maker | None
+    ) -> Mapping[str, Component]:
         if isinstance(declared, ComponentFile):
             return self._made.once(self._beside(declared.path.value), load_components)
-        return {declared.name.value: build_component(declared, folder=folder)}
+        return {declared.name.value: build_component(declared, folder=folder) if asked is None else asked()}
 
-    def _at_addresses(self, folder: Path, report: Report) -> dict[str, Component]:
-        """Components that steps name by where they are."""
-        found: dict[str, Component] = {}
+    def _asked(self, folder: Path) -> tuple[dict[int, Maker], dict[str, Maker]]:
+        """Components on other servers, which say what they are: declared ones by their number, and those that steps
+        name by where they are."""
+        declared = {
+            number: each
+            for number, each in enumerate(self._declarations())
+            if isinstance(each, ComponentDecl) and each.kind is ComponentKind.ACP
+        }
+        addresses: dict[str, Located[str]] = {}
         for named in self._spec.named_components:
-            name = named.value.partition("@")[0]
-            if named.value.startswith(PREFIX) and name not in found:
-                with _told_in(report):
-                    found[name] = component_at(named, folder=folder)
-        return found
+            if named.value.startswith(PREFIX):
+                addresses.setdefault(named.value.partition("@")[0], named)
+        makers = [
+            *(partial(build_component, each, folder=folder) for each in declared.values()),
+            *(partial(component_at, each, folder=folder) for each in addresses.values()),
+        ]
+        made = made_side_by_side(makers)
+        return dict(zip(declared, made, strict=False)), dict(zip(addresses, made[len(declared) :], strict=True))
 
     def _declarations(self) -> tuple[ComponentFile | ComponentDecl, ...]:
         spec: WorkflowSpec = self._spec

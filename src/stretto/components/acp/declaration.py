@@ -1,6 +1,7 @@
 """What a declaration of kind ``acp`` may hold in a workflow file, and the component that an address stands for."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,9 +21,19 @@ URL: Final = Key(
     required=True,
     also=("endpoint", "base_url", "address", "target"),
 )
+
+
+class StepVerb(StrEnum):
+    """`Verb`, as far as a step can ask by it."""
+
+    PLAN = "plan"
+    EXECUTE = "execute"
+    OBSERVE = "observe"
+
+
 VERB: Final = Key(
     "verb",
-    Choice(Verb),
+    Choice(StepVerb),
     means="what a step asks of it: plan, execute or observe; the first that it offers when absent",
     example="verb: execute",
     also=("method",),
@@ -77,6 +88,8 @@ _FILES: Final = (CARD, CA)
 
 def _build(fields: Fields) -> Make:
     options: dict[str, Any] = {key.name: fields.get(key) for key in _PLAIN if key in fields}
+    if options.get("verb") is not None:
+        options["verb"] = Verb(options["verb"])
     options |= {key.name: text.value for key in _TEXT if (text := fields.get(key)) is not None}
     options |= {key.name: Path(text.value) for key in _FILES if (text := fields.get(key)) is not None}
     return partial(make_acp, options)

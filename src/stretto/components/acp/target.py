@@ -52,8 +52,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _is_host(text: str) -> bool:
-    """Whether every client takes it for the same host: none with an escape, or a backslash, which some read as /."""
-    return ":" in text or not any(mark in text for mark in "%\\")
+    """Whether every client takes it for the same host: none with an escape, a backslash, which some read as /, or
+    what stands for something else, as in a file that was to be filled in."""
+    return ":" in text or not any(mark in text for mark in "%\\${}<>*")
 
 
 def read_target(text: str, what: str, *, mark: str = PREFIX) -> Target:
