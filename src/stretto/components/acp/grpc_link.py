@@ -33,6 +33,11 @@ _KEEP_ALIVE_MS: Final = 30_000
 while calls are in flight, which is when servers take them."""
 
 
+_RECONNECT_MS: Final = 100
+"""Until a server that was away is looked for again. gRPC's own wait grows to two minutes, in which every call fails
+though the server is back; when to try again is for the step, its quota and its breaker to say."""
+
+
 def need_grpc(name: str) -> None:
     """Raises MissingExtraError where the packages are not installed."""
     if find_spec("grpc") is None or find_spec("google.protobuf") is None or find_spec("google.rpc") is None:
@@ -151,6 +156,8 @@ def channel_to(settings: AcpSettings, target: Target) -> "grpc.aio.Channel":
     options = [
         ("grpc.max_receive_message_length", settings.max_response_bytes),
         ("grpc.keepalive_time_ms", _KEEP_ALIVE_MS),
+        ("grpc.initial_reconnect_backoff_ms", _RECONNECT_MS),
+        ("grpc.max_reconnect_backoff_ms", _RECONNECT_MS),
         ("grpc.enable_http_proxy", 0),  # a proxy that the environment names sees every secret
         ("grpc.enable_retries", 0),  # an attempt is one request
     ]

@@ -88,7 +88,7 @@ class StandIn:
             verb.value.capitalize(): grpc.unary_unary_rpc_method_handler(self._over_grpc(verb)) for verb in Verb
         }
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("acp.v1.Component", handlers),))
-        self.grpc_port = server.add_insecure_port("127.0.0.1:0")
+        self.grpc_port = server.add_insecure_port(f"127.0.0.1:{self.grpc_port}")
         await server.start()
         self._ready.set()
         await self._over.wait()

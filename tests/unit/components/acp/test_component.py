@@ -181,6 +181,26 @@ async def test_a_server_that_is_away_was_never_asked(make: Make, server: StandIn
     assert not caught.value.sent
 
 
+@pytest.mark.parametrize("url", ["grpc"], indirect=True)
+async def test_a_server_that_came_back_is_asked_as_soon_as_a_step_tries_again(make: Make, server: StandIn) -> None:
+    component = make()
+    await component(request_for(order="W1"))
+    server.stop()
+    back, now = StandIn(), asyncio.get_running_loop().time
+    back.grpc_port = server.grpc_port
+    with pytest.raises(ComponentError):
+        await component(request_for(order="W1"))
+    with back:
+        began, answered = now(), False
+        while not answered and now() < began + 10:
+            try:
+                answered = bool((await component(request_for(order="W1"))).output)
+            except ComponentError:
+                await asyncio.sleep(0.01)
+    assert answered
+    assert now() < began + 0.8  # gRPC's own wait is a second, 20 % less or more, and grows to two minutes
+
+
 async def test_a_token_is_sent_and_one_that_is_not_set_is_told(
     make: Make, server: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
