@@ -86,8 +86,16 @@ class World:
     answers: dict[str, tuple[str, list[Any], str]] = field(default_factory=dict)
     """Key, messages and text by the answer's id."""
     at_risk: set[str] = field(default_factory=set)
-    """Last answers before a connection broke."""
+    """Last answers of agents before a gateway was killed."""
+    kills: int = 0
     counted: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    def note_kills(self, seen: int, last: str) -> int:
+        """How many there were by now; an agent that had seen fewer may have had its last answer just before one, also
+        where it saw no connection break, since the next gateway was there already."""
+        if seen != self.kills:
+            self.at_risk.add(last)
+        return self.kills
 
     async def start(self) -> Process:
         process = await asyncio.to_thread(Process, self.upstream, self.folder)
@@ -126,17 +134,18 @@ async def asked(world: World, key: str, messages: list[Any], *, stream: bool) ->
 
 async def agent(world: World, number: int) -> None:
     """So many turns, in runs of some, each asked until it is answered."""
-    last, random = "", Random(number)
+    last, kills, random = "", 0, Random(number)
     for turn in range(TURNS):
         if turn % TURNS_OF_A_RUN == 0:
             key, messages = f"k{number}-{turn}", [{"role": "user", "content": f"{number}: begin"}]
         while True:
             await world.up.wait()
+            kills = world.note_kills(kills, last)
             try:
                 answer_id, text = await asked(world, key, messages, stream=random.random() < 0.5)
                 break
             except openai.APIConnectionError:  # the gateway is gone, or going
-                world.at_risk.add(last)
+                pass
             except openai.APIStatusError as error:
                 if error.status_code not in (429, 502):
                     raise
@@ -148,6 +157,7 @@ async def agent(world: World, number: int) -> None:
             world.answers[answer_id] = (key, messages, text)
             world.counted.notify_all()
         messages = [*messages, {"role": "assistant", "content": text}, {"role": "user", "content": f"turn {turn}"}]
+    world.note_kills(kills, last)
 
 
 async def killer(world: World, process: Process) -> Process:
@@ -156,6 +166,7 @@ async def killer(world: World, process: Process) -> Process:
         async with world.counted:
             await world.counted.wait_for(lambda: len(world.answers) >= count)  # noqa: B023  # awaited at once
         world.up.clear()
+        world.kills += 1
         await asyncio.to_thread(process.end, signal.SIGKILL)
         process = await world.start()
     return process
