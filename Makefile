@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: install demo test lint types layers unit explore living proto polyglot hotline bench-engine bench-resilience bench-acp bench-gateway clean
+.PHONY: install demo test lint types layers unit e2e explore living proto polyglot hotline bench-engine bench-resilience bench-acp bench-gateway clean
 
 install: $(VENV)/.installed
 
@@ -28,7 +28,11 @@ layers: install
 	$(BIN)/lint-imports --no-cache
 
 unit: install
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -m 'not ci'
+
+# The tests of several real servers at once, which take the longest; those in other languages want their toolchains.
+e2e: install
+	$(BIN)/pytest -q -m ci
 
 # The same tests on examples that were not drawn before.
 explore: install

@@ -17,6 +17,8 @@ import stretto
 from stretto import Annotation, RunStatus
 from stretto.cli.boundary import execute
 
+pytestmark = pytest.mark.ci
+
 COMPONENTS = """
 import asyncio
 import json
@@ -154,7 +156,6 @@ def paying(file: Path) -> None:
     file.write_text(file.read_text().replace("component: desk", "component: till").replace('do: "input.do", ', ""))
 
 
-@pytest.mark.slow
 async def test_a_run_goes_through_and_its_record_says_what_the_other_side_took(file: Path, server: Server) -> None:
     async with stretto.load(file, store=file.parent / "runs.db") as workflow:
         look = await workflow.run({"do": "look", "order": "W1"}, labels={"task": "t1"})
@@ -173,7 +174,6 @@ async def test_a_run_goes_through_and_its_record_says_what_the_other_side_took(f
     assert [third[3], fourth[3]] == [1, 2]
 
 
-@pytest.mark.slow
 async def test_a_deadline_here_cancels_the_call_there(file: Path, server: Server) -> None:
     hurried(file)
     async with stretto.load(file, store=file.parent / "runs.db") as workflow:
@@ -184,7 +184,6 @@ async def test_a_deadline_here_cancels_the_call_there(file: Path, server: Server
     assert await asyncio.to_thread(server.wait_for, "cancelled.jsonl") == ["slow"]
 
 
-@pytest.mark.slow
 async def test_a_write_whose_server_died_is_in_doubt(file: Path, server: Server) -> None:
     async with stretto.load(file, store=file.parent / "runs.db") as workflow:
         run = await workflow.run({"do": "refund", "order": "die"})
@@ -192,7 +191,6 @@ async def test_a_write_whose_server_died_is_in_doubt(file: Path, server: Server)
     assert len(server.noted("calls.jsonl")) == 1
 
 
-@pytest.mark.slow
 async def test_a_write_that_took_too_long_is_asked_for(file: Path, server: Server) -> None:
     hurried(file)
     paying(file)
@@ -205,7 +203,6 @@ async def test_a_write_that_took_too_long_is_asked_for(file: Path, server: Serve
     assert len(server.noted("paid.jsonl")) == 1
 
 
-@pytest.mark.slow
 async def test_what_a_person_says_later_reaches_the_component_there(
     file: Path, server: Server, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -232,7 +229,6 @@ async def test_what_a_person_says_later_reaches_the_component_there(
     assert server.noted("signals.jsonl") == [[run.id, "act", 0.25, ["x"]]]  # which counts once
 
 
-@pytest.mark.slow
 def test_it_keeps_to_the_protocol(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
     for form in ("http", "grpc"):
         assert execute(["acp", "verify", f"{server.told[form]}#desk", "--writes"]) == 0, capfd.readouterr().out

@@ -18,6 +18,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from stretto.cli.boundary import execute
 from tests.unit.serve.acp_living import envelope, post
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).parents[2]
 
 COMPONENTS = """

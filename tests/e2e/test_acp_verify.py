@@ -12,6 +12,8 @@ from stretto.cli.boundary import execute
 from stretto.components.acp.declaration import make_acp
 from tests.unit.components.acp.raw_server import RawServer, reply
 
+pytestmark = pytest.mark.ci
+
 REFUSES = """
 import stretto
 

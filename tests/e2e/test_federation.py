@@ -19,6 +19,8 @@ from stretto.store.sqlite import Store
 from stretto.types.enums import RunStatus
 from stretto.types.ids import StepPath
 
+pytestmark = pytest.mark.ci
+
 STRETTO = (sys.executable, "-m", "stretto")
 
 WAREHOUSE = """

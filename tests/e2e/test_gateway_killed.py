@@ -23,7 +23,7 @@ from stretto.store.sqlite import Store
 from tests.e2e.test_gateway import Process
 from tests.unit.serve.gateway.model_server import chunk
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci
 
 AGENTS = 5
 TURNS = 18

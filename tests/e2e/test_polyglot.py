@@ -27,7 +27,7 @@ from tests.e2e.polyglot.walks import Round, answer_of, walks
 from scoring import reference_of  # isort: skip  # of the retail example
 from world import Split, tasks_of  # isort: skip
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.ci
 
 STRETTO: Final = Path(sys.executable).with_name("stretto")
 POLYGLOT: Final = Path(__file__).parents[2] / "examples" / "polyglot"

@@ -152,6 +152,7 @@ async def embedded(embedding: Embedding, texts: Sequence[str], call: Call) -> "l
         vectors = iter(await embedding.vectors(told, call) if told else ())
     except ComponentError as error:
         error.sent = isinstance(error, InDoubtError)
+        error.is_of_another = False  # it is the memory's own word: what is not embedded is not kept
         raise
     return [next(vectors) if text else None for text in texts]
 
