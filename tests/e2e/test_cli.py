@@ -130,6 +130,8 @@ def test_ctrl_c_at_any_time_shows_no_traceback(folder: Path, after_s: float) -> 
     _, err = process.communicate(timeout=30)
     if process.returncode == -signal.SIGINT:
         pytest.skip("Python itself was still starting")
+    if err.startswith("Exception ignored in") and "importlib._bootstrap" in err:
+        pytest.skip("Python was within a callback of its own import, which can raise nothing")
     assert process.returncode in (0, 130)
     assert "Traceback" not in err
 

@@ -151,7 +151,7 @@ def train_agent(folder: Path, name: str, seed: int, downgraded: Downgraded, *, u
                     return [_without_marks(each) for each in found] if unmarked else found
 
                 options = TrainOptions(
-                    updates=12, tasks_per_update=4, group_size=12, learning_rate=0.1, seed=seed, downgraded=downgraded
+                    updates=18, tasks_per_update=4, group_size=12, learning_rate=0.1, seed=seed, downgraded=downgraded
                 )
                 result = await train(
                     policy, TASKS, rollout=rollouts.make, read=read, folder=folder / name, options=options
