@@ -1,6 +1,7 @@
 """A component behind the protocol, as a component."""
 
 import asyncio
+from contextlib import nullcontext
 from typing import Final
 
 import msgspec
@@ -133,7 +134,7 @@ class AcpComponent:
         answer, waited_ms = await self._link.ask(self._verb, asked, asked.envelope)
         if not isinstance(answer, m.CallResponse):
             raise TypeError(f"a link answered {self._verb} with {type(answer).__name__}")
-        with Wait(waited_ms):
+        with Wait(waited_ms) if waited_ms else nullcontext():
             return response_of(answer, waited_ms, (now() - began) * 1000.0 - waited_ms, self._who)
 
     def _raised(self, error: AcpError) -> ComponentError:

@@ -1,5 +1,6 @@
 """The protocol over HTTP: JSON, one POST a call, connections kept alive."""
 
+from contextlib import nullcontext
 from typing import Final
 
 import msgspec
@@ -62,7 +63,7 @@ class HttpLink:
         token = token_of(self._settings)
         headers = _headers(token, envelope or _NONE)
         reply = await self._connections.pool().send(self._peer, "POST", self._urls[verb], headers, body)
-        with Wait(reply.queue_ms):
+        with Wait(reply.queue_ms) if reply.queue_ms else nullcontext():  # most do not wait
             told = blotted(reply.body, token)
             if reply.status != 200:
                 raise AcpError(failure_of_reply(reply.status, reply.headers, told))
