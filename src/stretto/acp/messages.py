@@ -1,9 +1,11 @@
 """The messages of ``acp/v1/acp.proto`` as records. Their JSON form is the proto's JSON mapping."""
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Final, TypeVar
 
 import msgspec
 
+from stretto.acp.names import Verb
 from stretto.types.json import Json, JsonObject
 
 T = TypeVar("T")
@@ -216,3 +218,24 @@ class VjpResponse(Message, frozen=True, kw_only=True):
 
     result: Result = Result()
     gradients: bytes = b""
+
+
+REQUESTS: Final[Mapping[Verb, type[Message]]] = {
+    Verb.PLAN: CallRequest,
+    Verb.EXECUTE: CallRequest,
+    Verb.OBSERVE: CallRequest,
+    Verb.REFLECT: ReflectRequest,
+    Verb.DESCRIBE: DescribeRequest,
+    Verb.VJP: VjpRequest,
+}
+"""What each verb is asked by."""
+
+RESPONSES: Final[Mapping[Verb, type[Message]]] = {
+    Verb.PLAN: CallResponse,
+    Verb.EXECUTE: CallResponse,
+    Verb.OBSERVE: CallResponse,
+    Verb.REFLECT: ReflectResponse,
+    Verb.DESCRIBE: DescribeResponse,
+    Verb.VJP: VjpResponse,
+}
+"""What each verb is answered by."""

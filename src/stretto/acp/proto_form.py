@@ -23,46 +23,31 @@ _NO_REF: Final = m.ComponentRef()
 _NO_BUDGET: Final = m.BudgetLeft()
 _NO_VARIANT: Final = m.Variant()
 
-REQUESTS: Final[Mapping[Verb, tuple[type[Proto], type[m.Message]]]] = {
-    Verb.PLAN: (pb.PlanRequest, m.CallRequest),
-    Verb.EXECUTE: (pb.ExecuteRequest, m.CallRequest),
-    Verb.OBSERVE: (pb.ObserveRequest, m.CallRequest),
-    Verb.REFLECT: (pb.ReflectRequest, m.ReflectRequest),
-    Verb.DESCRIBE: (pb.DescribeRequest, m.DescribeRequest),
-    Verb.VJP: (pb.VjpRequest, m.VjpRequest),
-}
-"""For each verb the request, as protobuf and as a record."""
+REQUESTS: Final[Mapping[Verb, type[Proto]]] = {verb: getattr(pb, f"{verb.capitalize()}Request") for verb in Verb}
+"""What each verb is asked by, as protobuf; `messages.REQUESTS` has the records."""
 
-RESPONSES: Final[Mapping[Verb, tuple[type[Proto], type[m.Message]]]] = {
-    Verb.PLAN: (pb.PlanResponse, m.CallResponse),
-    Verb.EXECUTE: (pb.ExecuteResponse, m.CallResponse),
-    Verb.OBSERVE: (pb.ObserveResponse, m.CallResponse),
-    Verb.REFLECT: (pb.ReflectResponse, m.ReflectResponse),
-    Verb.DESCRIBE: (pb.DescribeResponse, m.DescribeResponse),
-    Verb.VJP: (pb.VjpResponse, m.VjpResponse),
-}
+RESPONSES: Final[Mapping[Verb, type[Proto]]] = {verb: getattr(pb, f"{verb.capitalize()}Response") for verb in Verb}
+"""What each verb is answered by, as protobuf."""
 
 
 def request_of(verb: Verb, wire: bytes) -> m.Message:
     """The request that these bytes hold. Raises google.protobuf.message.DecodeError for other bytes."""
-    form, record = REQUESTS[verb]
-    return _record(form.FromString(wire), record)
+    return _record(REQUESTS[verb].FromString(wire), m.REQUESTS[verb])
 
 
 def request_bytes(verb: Verb, request: m.Message) -> bytes:
     """A request as protobuf."""
-    return _proto(request, REQUESTS[verb][0]).SerializeToString()
+    return _proto(request, REQUESTS[verb]).SerializeToString()
 
 
 def response_of(verb: Verb, wire: bytes) -> m.Message:
     """The response that these bytes hold. Raises google.protobuf.message.DecodeError for other bytes."""
-    form, record = RESPONSES[verb]
-    return _record(form.FromString(wire), record)
+    return _record(RESPONSES[verb].FromString(wire), m.RESPONSES[verb])
 
 
 def response_bytes(verb: Verb, response: m.Message) -> bytes:
     """A response as protobuf."""
-    return _proto(response, RESPONSES[verb][0]).SerializeToString()
+    return _proto(response, RESPONSES[verb]).SerializeToString()
 
 
 def plain(value: Proto) -> JsonObject:

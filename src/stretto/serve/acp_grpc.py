@@ -13,6 +13,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from stretto.acp import messages as m
+from stretto.acp.blob import MARK
 from stretto.acp.failure import AcpError, Failure
 from stretto.acp.names import Reason, Verb
 from stretto.acp.proto_form import request_of, response_bytes
@@ -124,7 +125,7 @@ class _Calls:
         if len(wire) > limit:
             message = f"the request is {len(wire):,} bytes and the limit is {limit:,}; send large values apart"
             raise refusal(Code.INVALID_ARGUMENT, Reason.TOO_LARGE, message, max_request_bytes=str(limit))
-        return response_bytes(verb, await self._response(verb, _read(verb, wire), arrived, b"$blob" in wire))
+        return response_bytes(verb, await self._response(verb, _read(verb, wire), arrived, MARK in wire))
 
     async def _response(self, verb: Verb, request: m.Message, arrived: float, may_hold_blobs: bool) -> m.Message:
         match request:

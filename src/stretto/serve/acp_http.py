@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from stretto.acp import messages as m
+from stretto.acp.blob import MARK
 from stretto.acp.failure import AcpError, Failure
 from stretto.acp.json_form import decode, encode
 from stretto.acp.names import Reason, Verb
@@ -126,7 +127,7 @@ class AcpHttp:
         if verb is Verb.VJP:
             return encode(await self._desk.vjp(read(body, m.VjpRequest), arrived))
         request = read(body, m.CallRequest)
-        answer = await self._desk.call(verb, request, arrived, may_hold_blobs=b"$blob" in body)
+        answer = await self._desk.call(verb, request, arrived, may_hold_blobs=MARK in body)
         return encode(answer.response(as_text=True)) if request.input_json else answer.json()
 
     def _other(self, scope: Scope) -> Reply:

@@ -15,8 +15,8 @@ from stretto.acp.names import Verb
 from tests.unit.acp.strategies import messages
 
 verbs = st.sampled_from(Verb)
-requests = verbs.flatmap(lambda verb: st.tuples(st.just(verb), messages(proto_form.REQUESTS[verb][1])))
-responses = verbs.flatmap(lambda verb: st.tuples(st.just(verb), messages(proto_form.RESPONSES[verb][1])))
+requests = verbs.flatmap(lambda verb: st.tuples(st.just(verb), messages(m.REQUESTS[verb])))
+responses = verbs.flatmap(lambda verb: st.tuples(st.just(verb), messages(m.RESPONSES[verb])))
 
 
 @settings(max_examples=30)
@@ -47,7 +47,7 @@ def test_a_request_crosses_as_json(drawn: tuple[Verb, m.Message]) -> None:
 @given(requests)
 def test_a_reader_of_the_protos_json_mapping_reads_what_we_write(drawn: tuple[Verb, m.Message]) -> None:
     verb, request = drawn
-    proto = json_format.Parse(json_form.encode(request), proto_form.REQUESTS[verb][0]())
+    proto = json_format.Parse(json_form.encode(request), proto_form.REQUESTS[verb]())
     assert proto_form.request_of(verb, proto.SerializeToString()) == request
 
 
@@ -55,7 +55,7 @@ def test_a_reader_of_the_protos_json_mapping_reads_what_we_write(drawn: tuple[Ve
 @given(requests, st.booleans())
 def test_what_others_write_in_the_protos_json_mapping_is_read(drawn: tuple[Verb, m.Message], by_name: bool) -> None:
     verb, request = drawn
-    proto = proto_form.REQUESTS[verb][0].FromString(proto_form.request_bytes(verb, request))
+    proto = proto_form.REQUESTS[verb].FromString(proto_form.request_bytes(verb, request))
     written = json_format.MessageToJson(proto, preserving_proto_field_name=by_name)
     read = json_form.decode(written.encode(), type(request))
     assert proto_form.request_of(verb, proto_form.request_bytes(verb, read)) == request

@@ -7,13 +7,13 @@ import grpc
 import grpc.aio
 import orjson
 
-from stretto.acp import json_form
+from stretto.acp import json_form, messages as m
 from stretto.acp.failure import Failure
 from stretto.acp.kit.case import Exchange
 from stretto.acp.kit.http_wire import PATIENCE_S
 from stretto.acp.kit.seen import Seen, shown
 from stretto.acp.names import Verb
-from stretto.acp.proto_form import REQUESTS, request_bytes, response_of
+from stretto.acp.proto_form import request_bytes, response_of
 from stretto.acp.status import DETAILS, failure_of_status
 from stretto.types.json import JsonObject
 
@@ -35,7 +35,7 @@ class GrpcWire:
         """As `Wire.send`."""
         if exchange.hex is None:
             text = orjson.dumps(request)
-            wire = request_bytes(verb, json_form.decode(text, REQUESTS[verb][1]))
+            wire = request_bytes(verb, json_form.decode(text, m.REQUESTS[verb]))
             sent = f"{verb.method} {shown(text)}"
         else:
             wire, sent = bytes.fromhex(exchange.hex), f"{verb.method} bytes {exchange.hex}"

@@ -20,15 +20,6 @@ from stretto.types.errors import Code
 from stretto.types.http_status import STATUSES
 from stretto.types.json import JsonObject
 
-RESPONSES: Final[dict[Verb, type[m.Message]]] = {
-    Verb.PLAN: m.CallResponse,
-    Verb.EXECUTE: m.CallResponse,
-    Verb.OBSERVE: m.CallResponse,
-    Verb.REFLECT: m.ReflectResponse,
-    Verb.DESCRIBE: m.DescribeResponse,
-    Verb.VJP: m.VjpResponse,
-}
-
 PATIENCE_S: Final = 20.0
 """A server that has not answered by then hangs."""
 
@@ -127,7 +118,7 @@ def _read(seen: Seen, verb: Verb, headers: dict[str, str]) -> Seen:
     traces = [f"it shows its inside: {mark!r}" for mark in _TRACES if mark in seen.body]
     if seen.status == 200:
         try:
-            response = json_form.decode(seen.body, RESPONSES[verb])
+            response = json_form.decode(seen.body, m.RESPONSES[verb])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             complaint = f"status 200, and the body is no {verb.capitalize()}Response: {error}"
             return msgspec.structs.replace(seen, complaints=(*traces, complaint))

@@ -3,22 +3,16 @@
 import base64
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Final
 
 import msgspec
 
+from stretto.acp.blob import KEY, name_of
 from stretto.acp.messages import Blob
 from stretto.acp.names import Reason
 from stretto.acp.server.limits import Limits
 from stretto.acp.server.refusal import malformed, refusal
 from stretto.types.errors import Code
-from stretto.types.ids import digest_of
 from stretto.types.json import Json, JsonObject
-
-KEY: Final = "$blob"
-"""``{"$blob": digest}`` stands where the value is meant."""
-
-_PREFIX: Final = "sha256:"
 
 
 class Blobs:
@@ -52,7 +46,7 @@ class Blobs:
         return filled
 
     def _keep(self, blob: Blob) -> None:
-        found = _PREFIX + digest_of(blob.content)
+        found = name_of(blob.content)
         if blob.digest != found:
             raise malformed(f"a blob is called {blob.digest[:80]!r}, and the digest of its content is {found}")
         if blob.digest not in self._held:

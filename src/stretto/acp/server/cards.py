@@ -3,16 +3,13 @@
 from typing import Final, Protocol, runtime_checkable
 
 from stretto.acp import messages as m
+from stretto.acp.blob import CAPABILITY
 from stretto.acp.names import STEP_VERBS, Verb
 from stretto.acp.server.limits import Limits
 from stretto.types.protocols import Component, Confirms, Differentiates, Reflects
 
 _MOST_USED_FIRST: Final = (Verb.EXECUTE, Verb.PLAN, Verb.OBSERVE)
 """A step asks by the first, where nobody says otherwise."""
-
-
-_BLOBS: Final = "blobs"
-"""Capability of every component here: its server takes large values by digest."""
 
 
 @runtime_checkable
@@ -54,7 +51,7 @@ def wire_card(component: Component, limits: Limits) -> m.WireCard:
         idempotent=card.idempotent,
         confirms=card.confirms and isinstance(component, Confirms),
         verbs=tuple(verb.value for verb in verbs_of(component)),
-        capabilities=(*card.capabilities, _BLOBS),
+        capabilities=(*card.capabilities, CAPABILITY),
         description=card.description,
         sla=component.sla if isinstance(component, Promises) else m.Sla(),
         max_request_bytes=limits.max_request_bytes,

@@ -6,13 +6,10 @@ from typing import Final
 import msgspec
 import orjson
 
+from stretto.acp.blob import KEY, name_of
 from stretto.acp.messages import Blob
 from stretto.types.errors import Code, ComponentError
-from stretto.types.ids import digest_of
 from stretto.types.json import Json, JsonObject
-
-CAPABILITY: Final = "blobs"
-"""Of a card whose server takes large values by digest."""
 
 LEAST_BYTES: Final = 64 * 1024
 """A field whose JSON is smaller goes as it is: to hash and to name it would save nothing."""
@@ -20,8 +17,6 @@ LEAST_BYTES: Final = 64 * 1024
 MAX_KNOWN: Final = 1024
 """Digests of which the other side is believed to have the content; it forgets too, and says so."""
 
-KEY: Final = "$blob"
-_PREFIX: Final = "sha256:"
 _JSON: Final = "application/json"
 
 
@@ -74,7 +69,7 @@ def named(given: JsonObject, size: int) -> Named | None:
         if len(text) < LEAST_BYTES:
             fields[name] = value
             continue
-        digest = _PREFIX + digest_of(text)
+        digest = name_of(text)
         contents[digest] = text
         fields[name] = {KEY: digest}
     return Named(input=fields, contents=contents) if contents else None
@@ -101,7 +96,7 @@ def filled(output: JsonObject, blobs: tuple[Blob, ...], who: str) -> JsonObject:
 
 
 def _value(blob: Blob, who: str) -> Json:
-    found = _PREFIX + digest_of(blob.content)
+    found = name_of(blob.content)
     if blob.digest != found:
         raise ComponentError(f"{who} sent the content {blob.digest:.80}, whose digest is {found}", Code.INTERNAL)
     try:

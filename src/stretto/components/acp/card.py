@@ -6,10 +6,10 @@ from typing import Final
 import jsonschema_rs
 import msgspec
 
+from stretto.acp.blob import CAPABILITY
 from stretto.acp.messages import DescribeResponse, WireCard
 from stretto.acp.names import STEP_VERBS, Verb
 from stretto.acp.version import is_spoken
-from stretto.components.acp.blobs import CAPABILITY
 from stretto.types.card import ANY_ACTION, ANY_OBJECT, Card
 from stretto.types.enums import Effect
 from stretto.types.errors import UsageError

@@ -8,10 +8,11 @@ import msgspec
 import orjson
 
 from stretto.acp import messages as m
+from stretto.acp.blob import CAPABILITY
 from stretto.acp.failure import AcpError, component_error
 from stretto.acp.names import Reason, Verb
 from stretto.components.acp.answer import response_of
-from stretto.components.acp.blobs import CAPABILITY, Known, Named, named
+from stretto.components.acp.blobs import Known, Named, named
 from stretto.components.acp.card import card_of, verb_of
 from stretto.components.acp.envelope import envelope_of
 from stretto.components.acp.link import Link

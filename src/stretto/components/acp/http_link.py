@@ -19,15 +19,6 @@ from stretto.components.web.connections import Connections
 from stretto.components.web.failures import one_line, start_of
 from stretto.types.errors import Code, ComponentError, NotJsonError
 
-RESPONSES: Final[dict[Verb, type[m.Message]]] = {
-    Verb.PLAN: m.CallResponse,
-    Verb.EXECUTE: m.CallResponse,
-    Verb.OBSERVE: m.CallResponse,
-    Verb.REFLECT: m.ReflectResponse,
-    Verb.DESCRIBE: m.DescribeResponse,
-    Verb.VJP: m.VjpResponse,
-}
-
 
 class HttpLink:
     """POSTs to one server."""
@@ -74,7 +65,7 @@ class HttpLink:
             text = f"{self._peer.who} answered {media_type:.80}; expected {_TYPE}; it begins with {start_of(body)!r}"
             raise ComponentError(text, Code.INTERNAL)
         try:
-            return json_form.decode(body, RESPONSES[verb])
+            return json_form.decode(body, m.RESPONSES[verb])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             why = one_line(str(error))
             text = f"{self._peer.who} answered what is no {verb.capitalize()}Response: {why}; it begins with "

@@ -13,7 +13,7 @@ from stretto.acp import json_form, messages as m
 from stretto.acp.failure import AcpError
 from stretto.acp.names import Verb
 from stretto.acp.problem import problem_of
-from stretto.acp.proto_form import REQUESTS, request_of, response_bytes
+from stretto.acp.proto_form import request_of, response_bytes
 from stretto.acp.status import DETAILS, NUMBERS, status_of
 
 Answer: TypeAlias = "m.Message | bytes | AcpError"
@@ -111,7 +111,7 @@ class StandIn:
 
     async def _over_http(self, http: web.Request) -> web.Response:
         verb = Verb(http.match_info["verb"])
-        request = json_form.decode(await http.read(), REQUESTS[verb][1])
+        request = json_form.decode(await http.read(), m.REQUESTS[verb])
         answer = await self._answer(verb, request, {name.lower(): text for name, text in http.headers.items()})
         if isinstance(answer, AcpError):
             status, headers, body = problem_of(answer.failure)
