@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from stretto.cli.acp.doors import Grpc, MaxQueued, MaxRequestBytes, TlsCert, TlsKey, TokenEnv, TokenFile, http_option
 from stretto.cli.acp.place import is_loopback, read_place
 from stretto.cli.acp.serve import tell_stopping, tls_of, warn_of_strangers
 from stretto.cli.help import VerbCommand
@@ -37,19 +38,8 @@ app = typer.Typer(add_completion=False)
 @app.command(cls=VerbCommand)
 def serve(
     files: Annotated[list[Path], typer.Argument(metavar="WORKFLOW", help="Workflow files.", show_default=False)],
-    http: Annotated[
-        str | None,
-        typer.Option(
-            "--http",
-            metavar="HOST:PORT",
-            help=f"Where to answer HTTP; port 0 takes a free one. [default: {DEFAULT_HTTP}, without --grpc]",
-            show_default=False,
-        ),
-    ] = None,
-    grpc: Annotated[
-        str | None,
-        typer.Option("--grpc", metavar="HOST:PORT", help="Where to answer gRPC.", show_default=False),
-    ] = None,
+    http: Annotated[str | None, http_option(DEFAULT_HTTP)] = None,
+    grpc: Grpc = None,
     mcp_stdio: Annotated[
         bool, typer.Option("--mcp-stdio", help="Answer as an MCP server on stdin and stdout, and nowhere else.")
     ] = False,
@@ -73,36 +63,18 @@ def serve(
     max_concurrent: Annotated[
         int, typer.Option("--max-concurrent", metavar="N", min=1, help="Runs that are worked on at once.")
     ] = 64,
-    max_queued: Annotated[
-        int, typer.Option("--max-queued", metavar="N", min=0, help="Calls that wait for that; more are refused.")
-    ] = 256,
-    max_request_bytes: Annotated[
-        int, typer.Option("--max-request-bytes", metavar="N", min=1, help="Largest request.")
-    ] = 4194304,
+    max_queued: MaxQueued = 256,
+    max_request_bytes: MaxRequestBytes = 4194304,
     max_seconds: Annotated[
         float, typer.Option("--max-seconds", metavar="S", min=0.001, help="The longest that one run may take.")
     ] = 300.0,
     grace: Annotated[
         float, typer.Option("--grace", metavar="S", min=0, help="For runs in progress when it is told to stop.")
     ] = 10.0,
-    tls_cert: Annotated[
-        Path | None, typer.Option("--tls-cert", metavar="PEM", help="Certificate chain.", show_default=False)
-    ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option("--tls-key", metavar="PEM", help="Its key.", show_default=False)
-    ] = None,
-    token_env: Annotated[
-        str | None,
-        typer.Option(
-            "--token-env",
-            metavar="NAME",
-            help="Environment variable with the bearer tokens that are accepted.",
-            show_default=False,
-        ),
-    ] = None,
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", metavar="PATH", help="File of them, one a line.", show_default=False)
-    ] = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    token_env: TokenEnv = None,
+    token_file: TokenFile = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from stretto.cli.acp.doors import Grpc, MaxQueued, MaxRequestBytes, TlsCert, TlsKey, TokenEnv, TokenFile, http_option
 from stretto.cli.acp.place import is_loopback, read_place
 from stretto.cli.acp.served_file import components_of
 from stretto.cli.help import VerbCommand
@@ -35,58 +36,29 @@ def serve(
             show_default=False,
         ),
     ],
-    http: Annotated[
-        str | None,
-        typer.Option(
-            "--http",
-            metavar="HOST:PORT",
-            help=f"Where to answer HTTP; port 0 takes a free one. [default: {DEFAULT_HTTP}, without --grpc]",
-            show_default=False,
-        ),
-    ] = None,
-    grpc: Annotated[
-        str | None,
-        typer.Option("--grpc", metavar="HOST:PORT", help="Where to answer gRPC.", show_default=False),
-    ] = None,
+    http: Annotated[str | None, http_option(DEFAULT_HTTP)] = None,
+    grpc: Grpc = None,
     max_concurrent: Annotated[
         int, typer.Option("--max-concurrent", metavar="N", min=1, help="Calls that are worked on at once.")
     ] = 64,
-    max_queued: Annotated[
-        int, typer.Option("--max-queued", metavar="N", min=0, help="Calls that wait for that; more are refused.")
-    ] = 256,
-    max_request_bytes: Annotated[
-        int, typer.Option("--max-request-bytes", metavar="N", min=1, help="Largest request.")
-    ] = 4194304,
+    max_queued: MaxQueued = 256,
+    max_request_bytes: MaxRequestBytes = 4194304,
     max_seconds: Annotated[
         float, typer.Option("--max-seconds", metavar="S", min=0.001, help="The longest that one call may take.")
     ] = 300.0,
     grace: Annotated[
         float, typer.Option("--grace", metavar="S", min=0, help="For calls in progress when it is told to stop.")
     ] = 10.0,
-    tls_cert: Annotated[
-        Path | None, typer.Option("--tls-cert", metavar="PEM", help="Certificate chain.", show_default=False)
-    ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option("--tls-key", metavar="PEM", help="Its key.", show_default=False)
-    ] = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
     tls_client_ca: Annotated[
         Path | None,
         typer.Option(
             "--tls-client-ca", metavar="PEM", help="Callers must show a certificate of it.", show_default=False
         ),
     ] = None,
-    token_env: Annotated[
-        str | None,
-        typer.Option(
-            "--token-env",
-            metavar="NAME",
-            help="Environment variable with the bearer tokens that are accepted.",
-            show_default=False,
-        ),
-    ] = None,
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", metavar="PATH", help="File of them, one a line.", show_default=False)
-    ] = None,
+    token_env: TokenEnv = None,
+    token_file: TokenFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer the protocol for these components until SIGTERM or Ctrl-C; health at /livez, /readyz, figures at /metrics.
