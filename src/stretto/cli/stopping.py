@@ -1,8 +1,10 @@
 """What is said while a first Ctrl-C is not enough: a component may clean up for long, or never listen."""
 
+import _thread
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -30,6 +32,27 @@ def run_async(work: Coroutine[Any, Any, T], loop_factory: Callable[[], asyncio.A
             signal.signal(signal.SIGINT, before)
 
 
+class _Voice:
+    """Says once, 1 s after it was started, that something is being stopped, unless it was hushed before.
+
+    A signal's handler is broken off by the next signal, at any line of Python, and `threading.Timer` stands neither a
+    broken start nor two handlers that cancel it. Here the thread begins in one call of C, and to hush it is one flag.
+    """
+
+    def __init__(self) -> None:
+        self.started = False
+        self.hushed = False
+
+    def start(self) -> None:
+        self.started = True
+        _thread.start_new_thread(self._speak, ())
+
+    def _speak(self) -> None:
+        time.sleep(SILENCE_S)
+        if not self.hushed:
+            note(TOLD)
+
+
 @contextmanager
 def stopping_told() -> Iterator[None]:
     """Say once that it is being stopped, when a first Ctrl-C has not ended what is done here within 1 s.
@@ -41,19 +64,18 @@ def stopping_told() -> Iterator[None]:
     if not callable(before) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    voice = threading.Timer(SILENCE_S, note, (TOLD,))
-    voice.daemon = True
+    voice = _Voice()
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if voice.ident is None:
-            voice.start()
+        if voice.started:
+            voice.hushed = True
         else:
-            voice.cancel()
+            voice.start()
         before(number, frame)
 
     signal.signal(signal.SIGINT, stop)
     try:
         yield
     finally:
-        voice.cancel()
+        voice.hushed = True
         signal.signal(signal.SIGINT, before)
