@@ -4,9 +4,9 @@ import orjson
 
 from stretto.engine.called import Called
 from stretto.engine.meaning import cross_output
-from stretto.engine.report import check_report, is_bare
 from stretto.plan.meaning import Crossing
 from stretto.record.canonical import snapshot
+from stretto.record.report import check_report, is_bare
 from stretto.types.errors import ContractError, NotJsonError
 from stretto.types.json import JsonObject
 from stretto.types.messages import Response

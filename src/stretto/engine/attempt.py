@@ -13,7 +13,7 @@ from stretto.engine.called import Called
 from stretto.engine.driven import driven
 from stretto.engine.failure import Whose, whose
 from stretto.engine.protection import Entry, Protection
-from stretto.engine.report import written_tokens
+from stretto.record.report import written_tokens
 from stretto.types.enums import Effect
 from stretto.types.errors import BreakerOpenError, Code, ComponentError, ContractError, InDoubtError
 from stretto.types.json import JsonObject

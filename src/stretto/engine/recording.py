@@ -6,9 +6,9 @@ import msgspec
 
 from stretto.engine.called import Called
 from stretto.engine.failure import error_info
-from stretto.engine.report import kept_evidence, kept_model_calls, kept_rewards
 from stretto.engine.state import milliseconds
 from stretto.record.model import Attempt, StepRecord
+from stretto.record.report import kept_evidence, kept_model_calls, kept_rewards
 from stretto.types.enums import Reason, StepStatus
 from stretto.types.errors import Code, ComponentError, ContractError, RejectedError, StrettoError
 from stretto.types.json import JsonObject

@@ -3,7 +3,7 @@
 Shape letters: A alternatives of one choice, T tokens of one completion, P tokens of its prompt.
 """
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 else:  # the engine records arrays without importing numpy
     Array: TypeAlias = Any
+
+
+ROUNDING: Final = 1e-6
+"""Nats by which the log-probability of a sure choice may lie above 0: what float32 makes of a softmax."""
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from stretto.components.openai.wire import Choice, Completion, TokenLogprob
-from stretto.types.learning import Array
+from stretto.types.learning import ROUNDING, Array
 
 _ID_PREFIX: Final = "token_id:"
 """vLLM writes a token so when ``return_tokens_as_token_ids`` is sent."""
@@ -43,6 +43,10 @@ def tokens_of(completion: Completion, choice: Choice) -> Tokens:
     doubt = ""
     if ids is not None and logprobs is not None and len(ids) != len(logprobs):
         doubt = f"the server gave {len(ids)} token ids and {len(logprobs)} log-probabilities; the latter are left out"
+        logprobs = None
+    if logprobs is not None and not all(each <= ROUNDING for each in logprobs):  # which NaN is not
+        worst = next(each for each in logprobs if not each <= ROUNDING)
+        doubt = f"the server gave the log-probability {worst}, which is that of no token; they are left out"
         logprobs = None
     told = ids if ids is not None else logprobs
     return Tokens(

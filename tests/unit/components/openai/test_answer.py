@@ -236,6 +236,15 @@ def test_log_probabilities_that_do_not_match_the_ids_are_left_out_and_that_is_to
     )
 
 
+def test_log_probabilities_that_no_token_can_have_are_left_out_and_that_is_told() -> None:
+    response = read(completion(logprobs={"content": [{**TOKEN, "logprob": 0.25}]}, token_ids=[5]))
+    (call,) = response.model_calls
+    assert (call.completion_ids is not None, call.logprobs) == (True, None)
+    assert response.evidence["tokens"] == (
+        "the server gave the log-probability 0.25, which is that of no token; they are left out"
+    )
+
+
 def test_ids_that_were_asked_for_and_not_given_are_missed() -> None:
     answer = {**completion(), "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
     missed = "the server gave no token ids, though they were asked for"

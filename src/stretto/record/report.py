@@ -8,20 +8,16 @@ from typing import Final
 import msgspec
 import orjson
 
-from stretto.record.arrays import ARRAY_FIELDS, misfit
 from stretto.record.canonical import snapshot
 from stretto.record.texts import MESSAGE_CHARS, recordable
+from stretto.record.tokens import wrong_tokens
 from stretto.types.errors import ContractError, NotJsonError
 from stretto.types.json import JsonObject
-from stretto.types.learning import Action, ModelCall, Reward
+from stretto.types.learning import ROUNDING, Action, ModelCall, Reward
 from stretto.types.messages import Response, Usage
 
 MOST_TOKENS: Final = 10**12
 """Of one call: far more than any, and a million such calls add up to less than 2^63."""
-
-
-ROUNDING: Final = 1e-6
-"""Nats by which the log-probability of a sure choice may lie above 0: what float32 makes of a softmax."""
 
 
 class _Report(msgspec.Struct):
@@ -120,18 +116,13 @@ def _check_numbers(name: str, response: Response) -> None:
 
 
 def _check_calls(name: str, calls: object) -> None:
-    """Model calls that can be kept and read back: arrays of numbers, and messages that are JSON."""
+    """Model calls that can be kept and learnt from: arrays that fit each other, and messages that are JSON."""
     if not isinstance(calls, tuple | list):  # a generator would be spent by the time that it is recorded
         raise ContractError(f"the model calls of component '{name}' are {type(calls).__name__}; expected a tuple")
     for call in calls:
-        for field in ARRAY_FIELDS:
-            value = getattr(call, field)
-            wrong = "" if value is None else misfit(value)
-            if wrong:
-                raise ContractError(
-                    f"component '{name}' reported a model call whose '{field}' is {wrong}; expected a numpy array of "
-                    f"numbers or booleans. Give np.array(...) of one number per token, or None when they are unknown"
-                )
+        wrong = wrong_tokens(call)
+        if wrong:
+            raise ContractError(f"component '{name}' reported a model call {wrong}")
         try:
             snapshot(call.messages)
         except NotJsonError as error:
