@@ -46,7 +46,8 @@ async def test_a_call_does_what_the_case_expects(case: dict[str, Any], monkeypat
     try:
         for answer in case.get("responses", []):
             headers = {"Content-Type": _types(answer), **answer.get("headers", {})}
-            server.reply(_body(answer), status=answer.get("status", 200), headers=headers)
+            here = {name: _here(str(value), server) for name, value in headers.items()}
+            server.reply(_here(_body(answer).decode(), server).encode(), status=answer.get("status", 200), headers=here)
         asking = service(case["service"].replace("HERE", server.origin))
         await _check_call(case, asking, server)
     finally:
@@ -110,6 +111,10 @@ def _body(answer: dict[str, Any]) -> bytes:
     if "json" in answer:
         return orjson.dumps(answer["json"])
     return str(answer.get("xml", answer.get("text", ""))).strip().encode()
+
+
+def _here(text: str, server: StandIn) -> str:
+    return text.replace("HERE", server.origin).replace("HOST", server.origin.partition("//")[2])
 
 
 def _types(answer: dict[str, Any]) -> str:

@@ -18,6 +18,12 @@ def split_address(url: str, what: str) -> SplitResult:
     return parts
 
 
+def is_host(text: str) -> bool:
+    """Whether every client takes it for the same host: none with an escape, a backslash, which some read as /, or
+    what stands for something else, as in a file that was to be filled in."""
+    return ":" in text or not any(mark in text for mark in "%\\${}<>*")
+
+
 def _shown(url: str) -> str:
     """The address without a name and password that may stand in it: errors are logged."""
     return re.sub(r"//[^/]*@", "//...@", url)

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from stretto.components.web_address import split_address
+from stretto.components.web_address import is_host, split_address
 from stretto.types.errors import UsageError
 
 PREFIX: Final = "acp+"
@@ -51,12 +51,6 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         return f"{PREFIX}{self.base}"
 
 
-def _is_host(text: str) -> bool:
-    """Whether every client takes it for the same host: none with an escape, a backslash, which some read as /, or
-    what stands for something else, as in a file that was to be filled in."""
-    return ":" in text or not any(mark in text for mark in "%\\${}<>*")
-
-
 def read_target(text: str, what: str, *, mark: str = PREFIX) -> Target:
     """Take an address apart. Raises UsageError, with `what` in words, for what is none.
 
@@ -70,7 +64,7 @@ def read_target(text: str, what: str, *, mark: str = PREFIX) -> Target:
         raise UsageError(f"{what} is '{text.partition('?')[0]}?...'; expected an address without ?")
     scheme = parts.scheme.removeprefix(mark)
     is_known = parts.scheme.startswith(mark) and scheme in _SCHEMES
-    if not is_known or not parts.hostname or parts.port == 0 or not _is_host(parts.hostname):
+    if not is_known or not parts.hostname or parts.port == 0 or not is_host(parts.hostname):
         raise UsageError(f"{what} is '{text}'; expected {form}")
     port = parts.port or _PORTS.get(scheme)
     if port is None:

@@ -10,7 +10,7 @@ from stretto.components.http.placeholders import MARK, Placeholder, compile_plac
 from stretto.components.http.scope import Frame, Scope
 from stretto.components.http.secrets import Secrets
 from stretto.components.http.values import UnfitError, check_one_line
-from stretto.components.web_address import split_address
+from stretto.components.web_address import is_host, split_address
 from stretto.spec.codes import SpecCode
 from stretto.spec.report import Report
 from stretto.spec.source import Located
@@ -88,9 +88,14 @@ def _origin(text: Located[str], report: Report) -> str | None:
         report.add(text.span.problem(SpecCode.VALUE, message, expected="`auth`", suggestion=suggestion))
         return None
     try:
-        split_address(found[0], "`url`")
+        host = split_address(found[0], "`url`").hostname
     except UsageError as error:
         report.add(text.span.problem(SpecCode.VALUE, str(error), expected=_EXPECTED))
+        return None
+    if not host or not is_host(host):
+        message = f"the host in `url` is '{found[2]}', which clients do not agree on"
+        place = text.part(found.start(2), len(found[2]))
+        report.add(place.problem(SpecCode.VALUE, message, expected="a name such as orders.example, or an address"))
         return None
     return found[0]
 

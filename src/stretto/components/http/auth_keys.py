@@ -7,7 +7,7 @@ from stretto.components.http.oauth import OAuth2
 from stretto.components.http.pairs import is_header_name
 from stretto.components.http.templates import secret_of
 from stretto.components.option_shapes import ANY_TEXT
-from stretto.components.web_address import split_address
+from stretto.components.web_address import is_host, split_address
 from stretto.spec.codes import SpecCode
 from stretto.spec.nodes import MapNode, Node
 from stretto.spec.records import Fields, Key, Record
@@ -114,7 +114,8 @@ def _oauth2(fields: Fields) -> OAuth2 | None:
     except UsageError as error:
         fields.problem(TOKEN_URL, SpecCode.VALUE, str(error), expected="an address")
         return None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment or "@" in parts.netloc:
+    is_address = parts.scheme in ("http", "https") and parts.hostname and is_host(parts.hostname)
+    if not is_address or parts.fragment or "@" in parts.netloc:
         message, expected = f"`token_url` is '{url.value}'", "an address such as https://login.example/oauth2/token"
         fields.problem(TOKEN_URL, SpecCode.VALUE, message, expected=expected)
         return None

@@ -29,7 +29,7 @@ from stretto.components.http.service_keys import (
 from stretto.components.http.settings import ONLY, HttpSettings
 from stretto.components.http.tls import TlsFiles
 from stretto.components.option_shapes import DESCRIPTION_KEY, VERSION_KEY, Make
-from stretto.components.web_address import split_address
+from stretto.components.web_address import is_host, split_address
 from stretto.spec.codes import SpecCode
 from stretto.spec.nodes import MapNode, to_json
 from stretto.spec.records import Fields, Key, Record
@@ -145,7 +145,8 @@ def _check_proxy(fields: Fields, proxy: str) -> None:
     except UsageError as error:
         fields.problem(PROXY, SpecCode.VALUE, str(error), expected=PROXY.example)
         return
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or "@" in parts.netloc:
+    is_address = parts.scheme in ("http", "https") and parts.hostname and is_host(parts.hostname)
+    if not is_address or parts.path.strip("/") or "@" in parts.netloc:
         message = "`proxy` is no address of a host and a port alone"
         fields.problem(PROXY, SpecCode.VALUE, message, expected=PROXY.example)
 

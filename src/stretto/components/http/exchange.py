@@ -49,9 +49,17 @@ async def exchange(pool: "Pool", peer: Peer, outgoing: Outgoing, waited: Wait) -
     return reply
 
 
-def is_plain(url: str) -> bool:
-    """Whether an address that a service gave can be sent as it stands: no spaces, and nothing that is not ASCII."""
-    return not _ODD.search(url)
+def led_to(url: str, text: str) -> str:
+    """Where an address that a service gave leads from another one, without its fragment; empty for what is not asked as
+    it stands: with spaces, what is not ASCII, a user and a password, or a host that clients do not agree on."""
+    if _ODD.search(text):
+        return ""
+    try:
+        target = urljoin(url, text).partition("#")[0]
+        authority = urlsplit(target).netloc
+    except ValueError:
+        return ""
+    return "" if "@" in authority or "\\" in authority else target
 
 
 def origin_of(url: str) -> str:
@@ -67,7 +75,5 @@ def origin_of(url: str) -> str:
 def _target(reply: Reply, url: str) -> str:
     """Where a reply leads, on the same host; empty when nowhere that is followed."""
     location = reply.headers.get("Location", "") if reply.status in _REDIRECTIONS else ""
-    if not location or not is_plain(location):
-        return ""
-    target = urljoin(url, location)
-    return target.partition("#")[0] if origin_of(target) == origin_of(url) else ""
+    target = led_to(url, location) if location else ""
+    return target if target and origin_of(target) == origin_of(url) else ""

@@ -1,11 +1,10 @@
 """Answers that come in pages: what leads from one to the next, and where it must end."""
 
 from typing import Final
-from urllib.parse import urljoin
 
 import msgspec
 
-from stretto.components.http.exchange import Outgoing, is_plain, origin_of
+from stretto.components.http.exchange import Outgoing, led_to, origin_of
 from stretto.components.http.pairs import as_query
 from stretto.components.http.scope import Frame
 from stretto.components.http.values import UnfitError, as_text
@@ -51,9 +50,9 @@ class Paging(msgspec.Struct, frozen=True, kw_only=True):
             raise PagingError(str(error)) from error
         if self.query:
             return msgspec.structs.replace(first, url=with_parameter(first.url, self.query, text))
-        url = urljoin(current.url, text).partition("#")[0]
-        if not is_plain(url):
-            raise PagingError(f"the next page is at {url!r}, which is no address")
+        url = led_to(current.url, text)
+        if not url:
+            raise PagingError(f"the next page is at {text!r}, which is no address that is asked")
         if origin_of(url) != origin_of(first.url):
             raise PagingError(
                 f"the next page is at {origin_of(url) or repr(text)}, and only {origin_of(first.url)} is asked"

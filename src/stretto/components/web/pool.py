@@ -130,7 +130,9 @@ def _failed(peer: Peer, error: aiohttp.ClientError | UnicodeError) -> ComponentE
         case aiohttp.ClientResponseError():
             said = error.message.partition("\n\n")[0]  # behind it stand the bytes
             return no_http(peer, one_line(said).rstrip(":"))
-    return lost(peer, str(error))
+        case aiohttp.ServerDisconnectedError() if not isinstance(error.message, str):
+            return lost(peer, "the server closed it within its headers")  # the message is what was read of them
+    return lost(peer, one_line(str(error)))
 
 
 class Exchange:

@@ -23,7 +23,7 @@ def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
         return told
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - now)
-    except ValueError:
+    except (ValueError, OverflowError):  # a date that no calendar has
         return None
 
 

@@ -22,6 +22,7 @@ NOW = 1_445_412_480.0  # Wed, 21 Oct 2015 07:28:00 GMT, the date in RFC 9110's o
         ({"Retry-After": "-3"}, None),
         ({"Retry-After": "inf"}, None),
         ({"Retry-After": ""}, None),
+        ({"Retry-After": "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"}, None),
         ({"x-ratelimit-reset-requests": "6m0s"}, None),
         ({}, None),
     ],
