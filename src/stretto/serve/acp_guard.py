@@ -5,12 +5,13 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from stretto.acp.failure import Failure
 from stretto.acp.names import Reason
 from stretto.acp.problem import problem_of
 from stretto.acp.server.refusal import refusal
+from stretto.serve.unswitched import Unswitched
 from stretto.types.errors import Code
 
 HEAD_LIMIT_S: Final = 5.0
@@ -18,6 +19,8 @@ HEAD_LIMIT_S: Final = 5.0
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 """Of a request's head; cookies and traces fit many times."""
+
+_TOO_LARGE: Final = f"the head of the request is larger than {MAX_HEAD_BYTES:,} bytes"
 
 CLIENT: Final = "stretto.client"
 """Key in a request's scope of its `Client`."""
@@ -42,6 +45,11 @@ class Client:
     def waits(self) -> bool:
         """Whether it has no reply yet."""
         return not self._cycle.response_complete
+
+    @property
+    def comes(self) -> bool:
+        """Whether more of its request must come."""
+        return self._cycle.more_body
 
     @property
     def hung_up(self) -> bool:
@@ -74,7 +82,7 @@ class Client:
         cycle.on_response()
 
 
-class GuardedProtocol(HttpToolsProtocol):
+class GuardedProtocol(Unswitched):
     """uvicorn's protocol, with limits of time and size for the head of each request, and of time for its body."""
 
     body_s = 5.0
@@ -83,7 +91,10 @@ class GuardedProtocol(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     """For what must come next: a head, or the rest of a body. Most come whole, and cost no timer."""
     _head_bytes = 0
-    _is_in_head = False
+    _came_bytes = 0
+    """With what came last: a head of fewer is within bounds."""
+    _why = ""
+    """Why a request cannot be read, where the parser does not know it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
@@ -99,6 +110,7 @@ class GuardedProtocol(HttpToolsProtocol):
             client = client.before
 
     def data_received(self, data: bytes) -> None:
+        self._came_bytes = len(data)
         super().data_received(data)
         if self._is_in_head:
             self._head_continues(len(data))
@@ -113,10 +125,11 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._is_in_head, self._head_bytes = True, 0
+        self._head_bytes = 0
 
     def on_headers_complete(self) -> None:
-        self._is_in_head = False
+        if self._head_bytes + self._came_bytes > MAX_HEAD_BYTES:
+            self._hold_head()
         if self._timer is not None:
             self._disarm()
         super().on_headers_complete()
@@ -131,11 +144,14 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP is answered as a problem too, and ends the connection."""
-        self._end(Failure(code=Code.INVALID_ARGUMENT, message=msg, reason=Reason.MALFORMED))
+        self._end(Failure(code=Code.INVALID_ARGUMENT, message=self._why or msg, reason=Reason.MALFORMED))
 
     def _end(self, failure: Failure) -> None:
-        """Tell a failure, and close."""
+        """Tell a failure, and close; without a word where an earlier request would take it for its own."""
         if self.transport.is_closing():
+            return
+        if self._is_owed():
+            self.transport.close()
             return
         status, headers, body = problem_of(failure)
         headers |= {"Content-Length": str(len(body)), "Connection": "close"}
@@ -143,11 +159,24 @@ class GuardedProtocol(HttpToolsProtocol):
         self.transport.write(STATUS_LINE[status] + f"{head}\r\n".encode() + body)
         self.transport.close()
 
+    def _is_owed(self) -> bool:
+        """Whether a request before the one that comes in waits for its reply."""
+        last = self._client
+        before = last.before if last is not None and last.comes else last
+        return before is not None and before.waits
+
+    def _hold_head(self) -> None:
+        """Raise for a head that is too large, also where it came in one piece; the parser answers by `_why`."""
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > MAX_HEAD_BYTES:
+            self._why = _TOO_LARGE
+            raise ValueError(_TOO_LARGE)
+
     def _head_continues(self, received_bytes: int) -> None:
         """Part of a head came, and the rest must."""
         self._head_bytes += received_bytes
         if self._head_bytes > MAX_HEAD_BYTES:
-            self.send_400_response(f"the head of the request is larger than {MAX_HEAD_BYTES:,} bytes")
+            self.send_400_response(_TOO_LARGE)
         elif self._timer is None:
             self._timer = self.loop.call_later(HEAD_LIMIT_S, self._head_late)
 

@@ -10,6 +10,7 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
+from stretto.serve.unswitched import Unswitched
 from stretto.types.errors import UsageError
 from stretto.types.os_error import reason_of
 
@@ -53,7 +54,13 @@ def serve(
     answered, or `grace_s` has passed.
     """
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=grace_s, server_header=False
+        app,
+        http=Unswitched,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=grace_s,
+        server_header=False,
     )
     with asyncio.Runner(loop_factory=fast_loop()) as runner:
         runner.run(_serve(_Server(config, when_ready), listening, around or nullcontext()))

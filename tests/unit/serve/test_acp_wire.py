@@ -54,12 +54,14 @@ async def test_a_head_that_does_not_come_in_time_ends_the_connection(monkeypatch
                 assert await reply(reader) == (0, None)
 
 
-async def test_a_head_that_never_ends_is_refused() -> None:
-    async with served(made(add)) as (_, url), raw(url) as (reader, writer):
-        writer.write(HEAD + b"x-filler: " + b"x" * (acp_guard.MAX_HEAD_BYTES + 1))
+@pytest.mark.parametrize("end", [b"", b"\r\ncontent-length: %d\r\n\r\n" % len(BODY) + BODY], ids=["never", "at once"])
+async def test_a_head_that_is_too_large_is_refused(end: bytes) -> None:
+    async with served(made(add)) as (desk, url), raw(url) as (reader, writer):
+        writer.write(HEAD + b"x-filler: " + b"x" * (acp_guard.MAX_HEAD_BYTES + 1) + end)
         status, problem = await reply(reader)
         assert (status, problem["reason"]) == (400, "MALFORMED")
         assert "larger than 65,536 bytes" in problem["detail"]
+        assert desk.in_progress == 0
 
 
 async def test_a_body_that_does_not_come_in_time_is_refused_and_ends_the_connection() -> None:
@@ -161,6 +163,38 @@ async def test_a_client_that_hangs_up_with_a_second_request_sent_cancels_the_fir
         await begun.wait()
         writer.close()
         await asyncio.wait_for(ended.wait(), 5)
+
+
+@pytest.mark.parametrize("second", [b"HELLO\r\n\r\n", HEAD[:40], HEAD + b"content-length: 9\r\n\r\n{"])
+async def test_a_refusal_is_not_taken_for_the_reply_to_the_request_before(second: bytes) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @stretto.component
+    async def waits() -> dict[str, int]:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+        return {}
+
+    async with served(made(waits)) as (_, url), raw(url) as (reader, writer):
+        body = json.dumps({"envelope": envelope(), "input": {}}).encode()
+        writer.write(HEAD + b"content-length: %d\r\n\r\n" % len(body) + body)
+        await begun.wait()
+        writer.write(second)
+        writer.write_eof()
+        assert await reply(reader) == (0, None)
+        await asyncio.wait_for(ended.wait(), 5)
+
+
+async def test_the_http_client_of_a_jdk_is_answered() -> None:
+    """It offers HTTP/2 with whatever it sends over plain HTTP."""
+    offer = b"connection: Upgrade, HTTP2-Settings\r\nhttp2-settings: AAEAAEAA\r\nupgrade: h2c\r\n"
+    async with served(made(add)) as (_, url), raw(url) as (reader, writer):
+        for _ in range(2):
+            writer.write(HEAD + offer + b"content-length: %d\r\n\r\n" % len(BODY) + BODY)
+            assert b'"output":{"sum":3}}' in await reader.readuntil(b'"output":{"sum":3}}')
 
 
 @pytest.mark.parametrize(
