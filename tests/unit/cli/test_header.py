@@ -35,3 +35,9 @@ def test_a_run_tells_which_run_started_it_and_which_call_it_answers() -> None:
     lines = shown(a_run(parent=HERE, effect_key=f"{HERE}/pay"))
     assert f"started by run {HERE}" in lines
     assert f"answers the call with the effect key {HERE}/pay" in lines
+
+
+def test_a_run_tells_which_step_another_version_answered() -> None:
+    by = {"version": "1.3.0", "digest": "0123456789abcdef"}
+    lines = shown(a_run(steps=[a_step("pay", evidence={"acp": {"answered_by": by}}), a_step("plain")]))
+    assert "warning pay: answered by 1.3.0@01234567, another than it is pinned to" in lines

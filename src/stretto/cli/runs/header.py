@@ -19,8 +19,10 @@ from stretto.cli.words import (
     total_text,
 )
 from stretto.components.acp.answer import EVIDENCE
+from stretto.components.acp.pinned import ANSWERED_BY
 from stretto.engine.hedge import copies_of
 from stretto.record.model import Run
+from stretto.types.json import JsonObject
 from stretto.types.learning import Reward
 from stretto.types.messages import Usage
 
@@ -70,6 +72,8 @@ def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
         yield "answers", escaped(f"the call with the effect key {run.effect_key}")
     for number, told in enumerate(_runs_elsewhere(run)):
         yield "" if number else "ran elsewhere", escaped(told)
+    for told in _answered_by_others(run):
+        yield "warning", Text(escaped(told), "yellow")
     if run.settings:
         yield "settings", Text(f"revision {run.settings} when it began; stretto config history FILE lists them")
     if run.simulated:
@@ -84,11 +88,26 @@ def _facts(run: Run) -> Iterator[tuple[str, Text | str]]:
 
 def _runs_elsewhere(run: Run) -> Iterator[str]:
     """Steps that workflows on other servers answered, each with the run that was made there."""
+    for path, told in _told_elsewhere(run):
+        run_id = told.get("run_id")
+        if isinstance(run_id, str):
+            yield f"{path}: run {run_id}"
+
+
+def _answered_by_others(run: Run) -> Iterator[str]:
+    """Steps that another version answered than the run is pinned to."""
+    for path, told in _told_elsewhere(run):
+        by = told.get(ANSWERED_BY)
+        if isinstance(by, dict):
+            yield f"{path}: answered by {by.get('version')}@{by.get('digest')!s:.8}, another than it is pinned to"
+
+
+def _told_elsewhere(run: Run) -> Iterator[tuple[str, JsonObject]]:
+    """What servers told of their answers, by the step that they answered."""
     for step in run.steps:
         told = step.evidence.get(EVIDENCE)
-        run_id = told.get("run_id") if isinstance(told, dict) else None
-        if isinstance(run_id, str):
-            yield f"{step.path}: run {run_id}"
+        if isinstance(told, dict):
+            yield step.path, told
 
 
 def _retries(run: Run) -> str:

@@ -19,8 +19,9 @@ EVIDENCE: Final = "acp"
 """Key of the step's evidence under which the answer's own facts stand."""
 
 
-def response_of(answer: m.CallResponse, waited_ms: float, took_ms: float, who: str) -> Response:
-    """The response that an answer stands for; `waited_ms` is what it waited on this side, `took_ms` what came after.
+def response_of(answer: m.CallResponse, waited_ms: float, took_ms: float, who: str, by: JsonObject) -> Response:
+    """The response that an answer stands for; `waited_ms` is what it waited on this side, `took_ms` what came after,
+    `by` what is recorded of who gave it.
 
     Raises ComponentError for what a step cannot record.
     """
@@ -29,7 +30,7 @@ def response_of(answer: m.CallResponse, waited_ms: float, took_ms: float, who: s
         output=_output(answer, who),
         outcome=_outcome(result.outcome),
         usage=_usage(result.usage, who),
-        evidence=_evidence(answer),
+        evidence=_evidence(answer, by),
         queue_ms=waited_ms + min(_time(result.queue_ms), max(0.0, took_ms)),
     )
 
@@ -69,13 +70,14 @@ def _usage(spent: m.Spent, who: str) -> Usage | None:
     return Usage(input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, cost=spent.cost)
 
 
-def _evidence(answer: m.CallResponse) -> JsonObject:
+def _evidence(answer: m.CallResponse, by: JsonObject) -> JsonObject:
     result = answer.result
     facts: dict[str, Json] = {
         "replayed": result.replayed,
         "run_id": result.run_id,
         "gradient_handle": answer.gradient_handle,
         "service_ms": _time(result.service_ms),
+        **by,
     }
     told: JsonObject = {name: fact for name, fact in facts.items() if fact}
     return {**result.evidence, EVIDENCE: told} if told else dict(result.evidence)

@@ -16,7 +16,8 @@ from stretto.components.acp.blobs import Known, Named, named
 from stretto.components.acp.card import card_of, verb_of
 from stretto.components.acp.envelope import envelope_of
 from stretto.components.acp.link import Link
-from stretto.components.acp.settings import AcpSettings, Pin
+from stretto.components.acp.pinned import Pinned
+from stretto.components.acp.settings import AcpSettings
 from stretto.components.waiting import Wait
 from stretto.types.card import Card
 from stretto.types.errors import Code, ComponentError, InDoubtError
@@ -39,8 +40,8 @@ class AcpComponent:
         """Raises UsageError for a card that no step can ask by, or whose claims no card can hold."""
         self._verb = verb_of(wire, settings.verb, who)
         self._card = card_of(settings.name, wire, self._verb, who)
-        pinned = settings.pin is Pin.DIGEST
-        self._ref = m.ComponentRef(name=wire.name, version=wire.version, digest=wire.digest if pinned else "")
+        self._pinned = Pinned(wire, settings.pin, who)
+        self._ref = self._pinned.asked
         self._takes_blobs = CAPABILITY in wire.capabilities
         self._known = Known()
         self._link = link
@@ -135,8 +136,9 @@ class AcpComponent:
         answer, waited_ms = await self._link.ask(self._verb, asked, asked.envelope)
         if not isinstance(answer, m.CallResponse):
             raise TypeError(f"a link answered {self._verb} with {type(answer).__name__}")
+        took_ms = (now() - began) * 1000.0 - waited_ms
         with Wait(waited_ms) if waited_ms else nullcontext():
-            return response_of(answer, waited_ms, (now() - began) * 1000.0 - waited_ms, self._who)
+            return response_of(answer, waited_ms, took_ms, self._who, self._pinned.held(answer.result.component))
 
     def _raised(self, error: AcpError) -> ComponentError:
         """The error that the other side's failure stands for, which says whose it is."""

@@ -61,7 +61,7 @@ CA: Final = Key(
 PIN: Final = Key(
     "pin",
     Choice(Pin),
-    means="what a run holds to: the component's digest, as at load, or nothing",
+    means="what becomes of an answer under another digest than at load: refused, told in the log, or taken",
     example="pin: none",
 )
 MAX_CONNECTIONS: Final = Key(

@@ -30,7 +30,9 @@ class Pin(StrEnum):
     """How far a run holds to the component that was there at load."""
 
     DIGEST = "digest"
-    """Another digest is refused by the server, as the manifest says it."""
+    """Another digest is refused: by the server, as the manifest says it, or here when it answers."""
+    WARN = "warn"
+    """Another digest answers, and the log tells of it."""
     NONE = "none"
     """Whatever is there answers: a server that is replaced at any time."""
 

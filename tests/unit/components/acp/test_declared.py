@@ -26,7 +26,7 @@ def problems(text: str, folder: Path) -> tuple[Problem, ...]:
         ('kind: acp, url: "http://127.0.0.1:1"', 3, "'http://127.0.0.1:1'; expected an address such as acp+http://"),
         ('kind: acp, url: "acp+http://${HOST}:1"', 3, "'acp+http://${HOST}:1'; expected an address such as"),
         (f"kind: acp, {HERE}, verb: reflect", 58, "expected: one of plan, execute, observe\n"),
-        (f"kind: acp, {HERE}, pin: version", 57, "expected: one of digest, none\n"),
+        (f"kind: acp, {HERE}, pin: version", 57, "expected: one of digest, warn, none\n"),
         (f"kind: acp, {HERE}, max_connections: 0", 69, "expected: a whole number, 1 or more"),
         (f"kind: acp, {HERE}, describe_timeout: 0s", 70, "expected: a duration above 0"),
         (f"kind: acp, {HERE}, retries: 3", 52, "a component has no key 'retries'"),
