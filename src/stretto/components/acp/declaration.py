@@ -62,7 +62,7 @@ PIN: Final = Key(
     "pin",
     Choice(Pin),
     means="what becomes of an answer under another digest than at load: refused, told in the log, or taken",
-    example="pin: none",
+    example="pin: warn",
 )
 MAX_CONNECTIONS: Final = Key(
     "max_connections",
