@@ -47,7 +47,7 @@ def checked(exchange: Exchange) -> Answer:
     In this order: what `errors` say, a SOAP fault, the status, the form of the body.
     """
     action, secrets, reply = exchange.asking.action, exchange.asking.secrets, exchange.reply
-    answer = read_answer(reply, action.form, action.fields, secrets.out_of_answer(reply.body))
+    answer = read_answer(reply, action.form, action.fields, secrets)
     frame = answered(exchange.asking.frame, answer.value)
     rule = first_that_fits(action.errors, reply.status, frame)
     if rule is not None:

@@ -36,7 +36,7 @@ def peer_of(name: str, url: str) -> Peer:
 
 def refusal(peer: Peer, reply: Reply, body: Json, secrets: Secrets) -> ComponentError:
     """The error of a status that is no answer: the service's own words, and what to do where it is known."""
-    said = said_in(body) or said_by(secrets.out_of_answer(reply.body))
+    said = said_in(body) or said_by(secrets.out_of_bytes(reply.body))
     text = f"{peer.who} answered {reply.status}: {said or 'nothing'}{_remedy(reply)}"
     return ComponentError(
         secrets.out_of(text),
@@ -63,7 +63,7 @@ def unreadable(peer: Peer, reply: Reply, why: str, secrets: Secrets) -> Componen
     content_type = reply.headers.get("Content-Type", "no content type").partition(";")[0]
     text = (
         f"the body that {peer.who} answered is not as declared: {why}: "
-        f"{len(reply.body):,} bytes of {content_type} that begin with {start_of(reply.body)!r}"
+        f"{len(reply.body):,} bytes of {content_type} that begin with {start_of(secrets.out_of_bytes(reply.body))!r}"
     )
     return ComponentError(secrets.out_of(text), Code.INTERNAL)
 

@@ -4,7 +4,7 @@ from stretto.components.http.answering import Asking, Exchange, checked, respons
 from stretto.components.http.asker import Asker
 from stretto.components.http.exchange import Outgoing
 from stretto.components.http.paging import Paging, PagingError
-from stretto.components.http.scope import ITEMS, Frame, answered
+from stretto.components.http.scope import Frame, answered
 from stretto.components.web.failures import too_large
 from stretto.types.errors import Code, ComponentError, ExpressionError
 from stretto.types.json import Json
@@ -21,8 +21,10 @@ async def gathered(asker: Asker, asking: Asking, paging: Paging, first: Outgoing
         left -= len(asked.reply.body)
         if left < 0:
             raise too_large(asked.peer, max_bytes)
-        frame = answered(asking.frame, checked(asked).value, items, page)
-        onward = _onward(paging, asked, first, current, frame)
+        answer = checked(asked)
+        frame = answered(asking.frame, answer.value, items, page)
+        items += _items(paging, asked, frame)
+        onward = _onward(paging, asked, first, current, answered(asking.frame, answer.sent, items, page))
         if onward is None:
             return response_of(asked, frame)
         if onward.url in seen:
@@ -32,14 +34,24 @@ async def gathered(asker: Asker, asking: Asking, paging: Paging, first: Outgoing
     raise _endless(asked, f"there are more than {paging.max_pages} pages; raise `max_pages`, or ask for less")
 
 
-def _onward(paging: Paging, asked: Exchange, first: Outgoing, current: Outgoing, frame: Frame) -> Outgoing | None:
-    """Gather what a page holds, and give the request for the next."""
+def _items(paging: Paging, asked: Exchange, frame: Frame) -> list[Json]:
+    """What a page holds."""
     try:
-        frame[ITEMS] += paging.items_of(frame)
+        return paging.items_of(frame)
+    except (PagingError, ExpressionError) as error:
+        raise _astray(asked, error) from error
+
+
+def _onward(paging: Paging, asked: Exchange, first: Outgoing, current: Outgoing, frame: Frame) -> Outgoing | None:
+    """The request for the next page; None after the last."""
+    try:
         return paging.onward(first, current, frame)
     except (PagingError, ExpressionError) as error:
-        text = asked.asking.secrets.out_of(f"{asked.peer.who}: {error}")
-        raise ComponentError(text, Code.INTERNAL) from error
+        raise _astray(asked, error) from error
+
+
+def _astray(asked: Exchange, error: Exception) -> ComponentError:
+    return ComponentError(asked.asking.secrets.out_of(f"{asked.peer.who}: {error}"), Code.INTERNAL)
 
 
 def _endless(asked: Exchange, why: str) -> ComponentError:

@@ -10,6 +10,7 @@ import msgspec
 import orjson
 
 from stretto.components.http.links import links_in
+from stretto.components.http.secrets import Secrets
 from stretto.components.http.soap import fault_in
 from stretto.components.web.reply import Reply
 from stretto.components.xml.fields import XmlField, read_what_is_there
@@ -33,16 +34,31 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """One answer, read."""
 
     value: JsonObject
-    """What `response` stands for: status, headers, links, body and fault."""
+    """What `response` stands for: status, headers, links, body and fault. No secret is in it."""
+    sent: JsonObject
+    """The same as it was sent: the address of the next page may have to hold the key that the first one did."""
     trouble: str = ""
     """Why its body is not what was declared; empty when it is."""
 
 
-def read_answer(reply: Reply, form: Format, fields: Mapping[str, XmlField], content: bytes) -> Answer:
-    """Read a reply whose body is `content`. An empty body is null, whatever it should have been."""
+def read_answer(reply: Reply, form: Format, fields: Mapping[str, XmlField], secrets: Secrets) -> Answer:
+    """Read a reply, and blot secrets out of it. An empty body is null, whatever it should have been."""
+    sent, trouble = _read(reply, form, fields)
+    body = sent["body"]
+    try:
+        if form is not Format.JSON or _charset(reply) or secrets.may_be_in(reply.body):
+            body = secrets.out_of_value(body)
+    except RecursionError:
+        body, trouble = None, "it nests too deep"
+    rest = {name: secrets.out_of_value(value) for name, value in sent.items() if name != "body"}
+    return Answer(value={**rest, "body": body}, sent=sent, trouble=trouble)
+
+
+def _read(reply: Reply, form: Format, fields: Mapping[str, XmlField]) -> tuple[JsonObject, str]:
+    """What `response` stands for, and why its body is not what was declared."""
     fault: JsonObject | None = None
     body: Json = None
-    trouble = ""
+    trouble, content = "", reply.body
     charset = _charset(reply)
     if content.strip():
         if form is Format.JSON:
@@ -58,8 +74,7 @@ def read_answer(reply: Reply, form: Format, fields: Mapping[str, XmlField], cont
         key = name.casefold()
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     links: JsonObject = {**links_in(reply.headers.get("Link", ""))}
-    value: JsonObject = {"status": reply.status, "headers": headers, "links": links, "body": body, "fault": fault}
-    return Answer(value=value, trouble=trouble)
+    return {"status": reply.status, "headers": headers, "links": links, "body": body, "fault": fault}, trouble
 
 
 def _json(content: bytes, charset: str) -> tuple[Json, str]:

@@ -1,14 +1,13 @@
 """What stands in the environment and in no file: read at each call, and blotted out of whatever is told."""
 
 import os
-from html import escape
 from typing import Final
 
-import orjson
-
+from stretto.components.http.spellings import spellings
 from stretto.types.errors import Code, ComponentError
+from stretto.types.json import Json
 
-BLOT: Final = b"***"
+BLOT: Final = "***"
 
 LEAST_ECHO_BYTES: Final = 8
 """Shorter secrets are blotted out of messages only: in an answer the same bytes may well be something else."""
@@ -22,11 +21,13 @@ class Secrets:
         self._used: set[str] = set()
 
     def read(self, variable: str) -> str:
-        """The value of an environment variable. Raises ComponentError, with `sent` false, when it is not set."""
+        """The value of an environment variable. Raises ComponentError, with `sent` false, when it is not set, or is no
+        text."""
         value = os.environ.get(variable, "").strip()
         if not value:
-            text = f"component '{self._name}' takes a value from ${variable}, which is not set; set it"
-            raise ComponentError(text, Code.UNAUTHENTICATED, sent=False)
+            raise self._unfit(f"takes a value from ${variable}, which is not set; set it")
+        if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):  # how Python keeps such bytes
+            raise self._unfit(f"takes a value from ${variable}, which is no text in UTF-8; set it anew")
         self.note(value)
         return value
 
@@ -44,9 +45,15 @@ class Secrets:
 
     def out_of(self, text: str) -> str:
         """The text with every secret blotted out: some services quote what they refuse."""
-        for value in self._longest_first():
-            text = text.replace(value, BLOT.decode())
+        for spelling in self._spellings():
+            text = text.replace(spelling, BLOT)
         return text
+
+    def out_of_bytes(self, content: bytes) -> bytes:
+        """What a service sent with every secret blotted out, before some of it is told: a part may end within one."""
+        for spelling in self._spellings():
+            content = content.replace(spelling.encode(), BLOT.encode())
+        return content
 
     def out_of_error(self, error: ComponentError) -> ComponentError:
         """The error with every secret blotted out of its text; itself when it tells none."""
@@ -62,14 +69,37 @@ class Secrets:
             queue_ms=error.queue_ms,
         )
 
-    def out_of_answer(self, content: bytes) -> bytes:
-        """A body with every secret blotted out, as it stands and as JSON and XML write it: outputs are recorded."""
-        for value in self._longest_first():
-            for written in {value.encode(), orjson.dumps(value)[1:-1], escape(value).encode()}:
-                if len(written) >= LEAST_ECHO_BYTES and written in content:
-                    content = content.replace(written, BLOT)
-        return content
+    def may_be_in(self, content: bytes) -> bool:
+        """Whether JSON in UTF-8 may hold a secret: as it stands, or spelled with escapes."""
+        if not self._used:
+            return False
+        return b"\\" in content or any(spelling.encode() in content for spelling in self._long_ones())
 
-    def _longest_first(self) -> list[str]:
-        """One may be a part of another."""
-        return sorted(self._used, key=len, reverse=True)
+    def out_of_value(self, value: Json) -> Json:
+        """The value with every secret blotted out of its texts, names and numbers: outputs are recorded."""
+        long = self._long_ones()
+        return _blotted(value, long) if long else value
+
+    def _long_ones(self) -> list[str]:
+        return [spelling for spelling in self._spellings() if len(spelling.encode()) >= LEAST_ECHO_BYTES]
+
+    def _spellings(self) -> list[str]:
+        """Longest first: one may be a part of another."""
+        return sorted({spelling for value in self._used for spelling in spellings(value)}, key=len, reverse=True)
+
+    def _unfit(self, what: str) -> ComponentError:
+        return ComponentError(f"component '{self._name}' {what}", Code.UNAUTHENTICATED, sent=False)
+
+
+def _blotted(value: Json, secrets: list[str]) -> Json:
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, BLOT)
+        return value
+    if isinstance(value, dict):
+        return {str(_blotted(name, secrets)): _blotted(inner, secrets) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_blotted(inner, secrets) for inner in value]
+    if isinstance(value, int) and not isinstance(value, bool) and str(value) in secrets:
+        return BLOT
+    return value
