@@ -15,27 +15,32 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 demo: install
 	$(BIN)/stretto demo
 
+# What the tests and types of differentiable components need beside it: 200 MB or more, which the demo does without.
+$(VENV)/.torch: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	@touch $@
+
 test: lint types layers unit
 
 lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: install
+types: install $(VENV)/.torch
 	$(BIN)/mypy
 
 layers: install
 	$(BIN)/lint-imports --no-cache
 
-unit: install
+unit: install $(VENV)/.torch
 	$(BIN)/pytest -q -m 'not ci'
 
 # The tests of several real servers at once, which take the longest; those in other languages want their toolchains.
-e2e: install
+e2e: install $(VENV)/.torch
 	$(BIN)/pytest -q -m ci
 
 # The same tests on examples that were not drawn before.
-explore: install
+explore: install $(VENV)/.torch
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q
 
 # The tests that ask a living model server, llama.cpp with SmolLM2-135M, a real sentence model, and an OpenSearch of

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from stretto.components.policy import SoftmaxPolicy
     from stretto.components.python import Context, component
     from stretto.components.reward import CompositeReward, reward
+    from stretto.components.torch.decorator import differentiable
+    from stretto.components.torch.shape import OneOf, Shape
     from stretto.engine.request import RunRequest
     from stretto.record.model import Annotation, Run, StepRecord
     from stretto.runtime.load import load
@@ -54,6 +56,7 @@ _HOMES = {
     "McpSession": "stretto.components.mcp",
     "MemorySearch": "stretto.components.memory",
     "ModelCall": "stretto.types.learning",
+    "OneOf": "stretto.components.torch.shape",
     "OpenAiModel": "stretto.components.openai",
     "Reason": "stretto.types.enums",
     "RecencyMemory": "stretto.components.memory",
@@ -64,6 +67,7 @@ _HOMES = {
     "Run": "stretto.record.model",
     "RunRequest": "stretto.engine.request",
     "RunStatus": "stretto.types.enums",
+    "Shape": "stretto.components.torch.shape",
     "Signal": "stretto.types.signals",
     "SoftmaxPolicy": "stretto.components.policy",
     "SpecError": "stretto.types.errors",
@@ -76,6 +80,7 @@ _HOMES = {
     "UsageError": "stretto.types.errors",
     "Workflow": "stretto.runtime.workflow",
     "component": "stretto.components.python",
+    "differentiable": "stretto.components.torch.decorator",
     "load": "stretto.runtime.load",
     "reward": "stretto.components.reward",
 }
@@ -97,6 +102,7 @@ __all__ = [
     "McpSession",
     "MemorySearch",
     "ModelCall",
+    "OneOf",
     "OpenAiModel",
     "Reason",
     "RecencyMemory",
@@ -107,6 +113,7 @@ __all__ = [
     "Run",
     "RunRequest",
     "RunStatus",
+    "Shape",
     "Signal",
     "SoftmaxPolicy",
     "SpecError",
@@ -119,6 +126,7 @@ __all__ = [
     "UsageError",
     "Workflow",
     "component",
+    "differentiable",
     "load",
     "reward",
 ]

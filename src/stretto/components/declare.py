@@ -25,6 +25,7 @@ _TABLES: Final[Mapping[ComponentKind, str]] = {
     ComponentKind.PYTHON: "python.declaration:PYTHON",
     ComponentKind.REWARD: "reward_declaration:REWARD",
     ComponentKind.RULES: "rules.declaration:RULES",
+    ComponentKind.TORCH: "torch.declaration:TORCH",
 }
 """Where the table of each kind is, below this package."""
 

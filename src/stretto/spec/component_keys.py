@@ -13,7 +13,7 @@ from stretto.types.json import JsonObject
 
 KIND: Final = "kind"
 
-LATER_KINDS: Final = ("torch", "lua", "workflow")
+LATER_KINDS: Final = ("lua", "workflow")
 
 _EXPECTED: Final = "the path of a .py file, a mapping of names to declarations, or a list of these"
 _KINDS: Final = Choice(ComponentKind)

@@ -54,6 +54,7 @@ class ComponentKind(StrEnum):
     POLICY = "policy"
     REWARD = "reward"
     RULES = "rules"
+    TORCH = "torch"
 
 
 class LiteralSpec(msgspec.Struct, frozen=True):

@@ -1,0 +1,66 @@
+"""Discrete choices from logits: their probabilities, the draw, and what is recorded of it.
+
+The same for one row in the engine and for a batch, in float64, so that both record the same numbers. Shape letters:
+B rows, A alternatives.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from stretto.components.policy import draw
+from stretto.types.errors import Code, ComponentError
+from stretto.types.learning import Action
+
+
+def log_probabilities(logits_BA: Tensor) -> Tensor:
+    """[B, A], float64. A logit of -inf is an alternative that is not available."""
+    return logits_BA.double().log_softmax(-1)
+
+
+def draws_of(seeds: Sequence[int], paths: Sequence[str], choice: str, choices: int) -> Tensor:
+    """One number from U[0, 1) a row: the draw that kind ``policy`` makes at the same seed and path.
+
+    A module with several choices draws for each under its name.
+    """
+    ends = f"#{choice}" if choices > 1 else ""
+    return torch.tensor([draw(seed, path + ends) for seed, path in zip(seeds, paths, strict=True)], dtype=torch.float64)
+
+
+def chosen_of(log_p_BA: Tensor, draws_B: Tensor | None) -> Tensor:
+    """The alternative of each row, [B]: by inversion of the draw, or the likeliest where there is none."""
+    p_BA = log_p_BA.detach().exp()
+    if draws_B is None:
+        return p_BA.argmax(-1)
+    drawn_B = (p_BA.cumsum(-1) <= draws_B[:, None]).sum(-1)
+    alternatives = p_BA.shape[-1]
+    last_B = alternatives - 1 - (p_BA > 0).flip(-1).to(torch.uint8).argmax(-1)  # where rounding leaves some of the draw
+    return torch.minimum(drawn_B, last_B)
+
+
+def hold_choice(component: str, choice: str, log_p_BA: Tensor) -> None:
+    """Raises ComponentError for rows without probabilities: logits that are NaN, or all -inf."""
+    if bool(torch.isnan(log_p_BA).any()):
+        raise ComponentError(
+            f"component '{component}' gives no probabilities for {choice!r}: its logits are NaN, or none is available",
+            Code.INTERNAL,
+        )
+
+
+def action_of(
+    choice: str, support: tuple[str, ...], log_p_A: Sequence[float], chosen: int, *, policy: str, sample: bool
+) -> Action:
+    """What is recorded of one row's choice."""
+    available = tuple(log_p != float("-inf") for log_p in log_p_A)
+    logprob = log_p_A[chosen]
+    return Action(
+        name=choice,
+        chosen=support[chosen],
+        support=support,
+        available=() if all(available) else available,
+        logprob=logprob,
+        propensity=float(torch.tensor(logprob, dtype=torch.float64).exp()) if sample else 1.0,
+        policy=policy,
+        forced=sum(available) == 1,
+    )

@@ -1,0 +1,46 @@
+"""Between JSON and tensors. Shape letters: B rows, A alternatives."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from stretto.components.torch.shape import OneOf, Shape, Tensorial
+from stretto.types.errors import ContractError
+from stretto.types.json import Json
+
+
+def tensor_of(rows: Sequence[Json], what: Tensorial) -> Tensor:
+    """B rows of JSON as one tensor. Raises ValueError or TypeError for rows that are not what it says."""
+    if isinstance(what, OneOf):
+        return one_hot(rows, what)
+    if what.absent is not None:
+        filled = what.filled
+        rows = [filled if row is None else row for row in rows]
+    made = torch.tensor(rows, dtype=getattr(torch, what.dtype))
+    if made.shape[1:] != what.dims:
+        raise ValueError(f"rows of shape {list(made.shape[1:])}, where {what!r} is said")
+    return made
+
+
+def one_hot(rows: Sequence[Json], what: OneOf) -> Tensor:
+    """B names as [B, A], float32."""
+    places = {name: place for place, name in enumerate(what.alternatives)}
+    try:
+        chosen_B = [places[row] for row in rows]  # type: ignore[index]  # what is no name raises, as below
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{error} is not {what!r}") from error
+    return torch.eye(len(places))[torch.tensor(chosen_B, dtype=torch.int64)]
+
+
+def hold_shape(component: str, field: str, value: object, shape: Shape, rows: int) -> Tensor:
+    """The value, a tensor of that many rows of that shape; raises ContractError that names both."""
+    if not isinstance(value, Tensor):
+        raise ContractError(f"component '{component}' returned {type(value).__name__} as {field!r}, not a tensor")
+    wanted = (rows, *shape.dims)
+    if tuple(value.shape) != wanted:
+        raise ContractError(
+            f"component '{component}' returned {field!r} of shape {list(value.shape)}, where {list(wanted)} is said: "
+            f"{rows} rows of {shape!r}"
+        )
+    return value

@@ -1,0 +1,57 @@
+"""A module's weights: their digest, and their file."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from stretto.components.tensor_file import read_tensors, write_tensors
+from stretto.record.canonical import canonical
+from stretto.types.errors import StoreError, UsageError
+from stretto.types.ids import Digest
+
+
+def weights_digest(state: Mapping[str, Tensor]) -> Digest:
+    """SHA-256 over names, types, shapes and numbers: what a module chose and answered with."""
+    digest = sha256()
+    for name in sorted(state):
+        tensor = state[name].detach().cpu().contiguous()
+        digest.update(canonical([name, str(tensor.dtype), list(tensor.shape)]))
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return Digest(digest.hexdigest())
+
+
+def save_weights(module: nn.Module, folder: Path) -> Path:
+    """Write ``<digest>.safetensors`` into the folder, whole or not at all; returns its path."""
+    state = module.state_dict()
+    path = folder / f"{weights_digest(state)}.safetensors"
+    write_tensors(path, {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}, b"{}")
+    return path
+
+
+def load_weights(module: nn.Module, path: Path, component: str) -> None:
+    """Put a file's weights in.
+
+    Raises UsageError when they are of another module, StoreError when the file is not whole or was renamed.
+    """
+    arrays, _ = read_tensors(path)
+    state = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    found = {name: list(tensor.shape) for name, tensor in state.items()}
+    wanted = {name: list(tensor.shape) for name, tensor in module.state_dict().items()}
+    if found != wanted:
+        apart = sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name))
+        first = apart[0]
+        raise UsageError(
+            f"checkpoint {path} is of another module than component '{component}': its '{first}' is "
+            f"{found.get(first, 'not there')}, the module's {wanted.get(first, 'not there')}. Give the weights that "
+            "were trained with this module, or train again"
+        )
+    digest, named = weights_digest(state), path.name.removesuffix(".safetensors")
+    if len(named) == len(digest) and named != digest:
+        raise StoreError(
+            f"checkpoint {path} holds the weights {digest[:8]}, not those of its name: the file was changed or "
+            "renamed. Restore it, or train again"
+        )
+    module.load_state_dict(state)
