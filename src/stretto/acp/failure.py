@@ -108,8 +108,15 @@ def component_error(failure: Failure) -> ComponentError:
     error.retry_after_s = after_s
     error.run_id = failure.run_id
     error.sent = error.sent and failure.metadata.get(SENT) != "no"
-    error.retryable = {"yes": True, "no": False}.get(failure.metadata.get(_RETRYABLE, ""), failure.retryable)
+    error.retryable = _is_retryable(failure)
     return error
+
+
+def _is_retryable(failure: Failure) -> bool:
+    """What follows from code and reason, unless the component knows better; what is final stays so."""
+    if failure.reason in _FINAL:
+        return failure.retryable
+    return {"yes": True, "no": False}.get(failure.metadata.get(_RETRYABLE, ""), failure.retryable)
 
 
 def _contract(failure: Failure) -> ContractError:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
 from google.protobuf.any_pb2 import Any as AnyProto
 from google.protobuf.message import DecodeError
 from google.rpc import code_pb2, error_details_pb2, status_pb2
@@ -13,6 +14,13 @@ from stretto.types.errors import Code, Violation
 
 DETAILS: Final = "grpc-status-details-bin"
 """Trailer that carries the status (googleapis google/rpc/status.proto)."""
+
+MAX_MESSAGE_BYTES: Final = 1_000
+"""Of a failure's words, in UTF-8: trailers hold them percent-encoded, up to three times as long."""
+
+MAX_STATUS_BYTES: Final = 3_072
+"""Of a status with its details, which travels in base64: with the words beside it that is below the 8 KiB that clients
+take (gRPC, ``GRPC_ARG_MAX_METADATA_SIZE``)."""
 
 NUMBERS: Final[Mapping[Code, int]] = {code: code_pb2.Code.Value(code.name) for code in Code}
 """The number of each code on the wire."""
@@ -36,6 +44,26 @@ def status_of(failure: Failure) -> status_pb2.Status:
         ]
         _add(status, error_details_pb2.BadRequest(field_violations=broken))
     return status
+
+
+def carried(failure: Failure) -> tuple[str, bytes]:
+    """The words of a failure and its status, as much of both as trailers carry: violations are left out from the last,
+    metadata from the longest."""
+    words = failure.message.encode()[:MAX_MESSAGE_BYTES].decode(errors="ignore")
+    failure = msgspec.structs.replace(failure, message=words)
+    status = status_of(failure)
+    while status.ByteSize() > MAX_STATUS_BYTES and (failure.violations or failure.metadata):
+        failure = _without_most(failure)
+        status = status_of(failure)
+    return words, status.SerializeToString()
+
+
+def _without_most(failure: Failure) -> Failure:
+    if failure.violations:
+        return msgspec.structs.replace(failure, violations=failure.violations[:-1])
+    longest = max(failure.metadata, key=lambda name: len(failure.metadata[name]))
+    kept = {name: fact for name, fact in failure.metadata.items() if name != longest}
+    return msgspec.structs.replace(failure, metadata=kept)
 
 
 def failure_of_status(code: int, message: str, details: bytes | None) -> Failure:

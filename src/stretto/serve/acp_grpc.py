@@ -20,7 +20,7 @@ from stretto.acp.proto_form import request_of, response_bytes
 from stretto.acp.server.desk import Desk
 from stretto.acp.server.refusal import malformed, refusal
 from stretto.acp.server.tokens import Tokens
-from stretto.acp.status import DETAILS, NUMBERS, status_of
+from stretto.acp.status import DETAILS, NUMBERS, carried
 from stretto.acp.v1 import acp_pb2
 from stretto.serve.acp_metrics import AcpMetrics
 from stretto.serve.acp_tls import Tls
@@ -30,12 +30,6 @@ SERVICE: Final = acp_pb2.DESCRIPTOR.services_by_name["Component"].full_name
 
 _HARD_LIMIT: Final = 4
 """Requests of up to so many times the limit are read, to be refused with a reason; gRPC refuses larger ones itself."""
-
-_MAX_MESSAGE_CHARS: Final = 1_000
-
-_MAX_STATUS_BYTES: Final = 4_096
-"""Of a status with its details, which travel in trailers: clients take 8 KiB of those, coded in base64 and beside the
-message (gRPC, ``GRPC_ARG_MAX_METADATA_SIZE``)."""
 
 _CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -190,13 +184,8 @@ def _read(verb: Verb, wire: bytes) -> m.Message:
 
 async def _abort(context: Context, failure: Failure) -> NoReturn:
     """End the call with a failure, as much of it as trailers carry."""
-    failure = msgspec.structs.replace(failure, message=failure.message[:_MAX_MESSAGE_CHARS])
-    status = status_of(failure)
-    while failure.violations and status.ByteSize() > _MAX_STATUS_BYTES:
-        failure = msgspec.structs.replace(failure, violations=failure.violations[:-1])
-        status = status_of(failure)
-    trailers = ((DETAILS, status.SerializeToString()),)
-    await context.abort(_CODES[NUMBERS[failure.code]], failure.message, trailers)
+    words, status = carried(failure)
+    await context.abort(_CODES[NUMBERS[failure.code]], words, ((DETAILS, status),))
 
 
 def _bound(server: grpc.aio.Server, place: tuple[str, int], tls: Tls | None) -> str:

@@ -121,12 +121,12 @@ class AcpHttp:
 
     async def _called(self, verb: Verb, body: bytes, arrived: float) -> bytes:
         if verb is Verb.DESCRIBE:
-            return encode(self._desk.describe(read(body, m.DescribeRequest)))
+            return encode(self._desk.describe(_read(verb, body, m.DescribeRequest)))
         if verb is Verb.REFLECT:
-            return encode(await self._desk.reflect(read(body, m.ReflectRequest), arrived))
+            return encode(await self._desk.reflect(_read(verb, body, m.ReflectRequest), arrived))
         if verb is Verb.VJP:
-            return encode(await self._desk.vjp(read(body, m.VjpRequest), arrived))
-        request = read(body, m.CallRequest)
+            return encode(await self._desk.vjp(_read(verb, body, m.VjpRequest), arrived))
+        request = _read(verb, body, m.CallRequest)
         answer = await self._desk.call(verb, request, arrived, may_hold_blobs=MARK in body)
         return encode(answer.response(as_text=True)) if request.input_json else answer.json()
 
@@ -153,12 +153,12 @@ class AcpHttp:
         return Reply(200, ((b"content-type", CONTENT_TYPE.encode()),), self._metrics.text())
 
 
-def read(body: bytes, form: type[M]) -> M:
+def _read(verb: Verb, body: bytes, form: type[M]) -> M:
     """The message in a body. Raises AcpError for a body that holds none."""
     try:
         return decode(body, form)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise malformed(f"the body is no {form.__name__}: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise malformed(f"the body is no {verb.value.capitalize()}Request: {error}") from error
 
 
 def problem_reply(failure: Failure) -> Reply:

@@ -1,12 +1,15 @@
 """A failure is the same in both of its forms, and the error that it was comes back."""
 
+from base64 import b64encode
+from urllib.parse import quote
+
 import pytest
 from hypothesis import given, settings
 
 from stretto.acp.failure import Failure, component_error, failure_of
 from stretto.acp.names import Reason
 from stretto.acp.problem import failure_of_reply, problem_of
-from stretto.acp.status import failure_of_status, status_of
+from stretto.acp.status import carried, failure_of_status, status_of
 from stretto.types.errors import (
     BreakerOpenError,
     BudgetError,
@@ -76,6 +79,24 @@ def test_what_no_component_says_has_a_code_too(error: StrettoError, code: Code, 
     failure = failure_of(error)
     assert (failure.code, failure.reason) == (code, reason)
     assert not component_error(failure).retryable
+
+
+@pytest.mark.parametrize("reason", [Reason.IN_DOUBT, Reason.BREAKER_OPEN, Reason.BUDGET])
+def test_no_peer_makes_a_retry_of_what_is_final(reason: Reason) -> None:
+    told = Failure(code=Code.ABORTED, message="", reason=reason, metadata={"retryable": "yes"})
+    assert not component_error(told).retryable
+
+
+@pytest.mark.parametrize("sign", ["a", "é", "鎖", "😀", "%", "\n"])
+def test_words_and_facts_fit_into_trailers_in_any_script(sign: str) -> None:
+    places = tuple(Violation(pointer=f"/{number}", message=sign * 50) for number in range(50))
+    metadata = {"sent": "no", "digests": "d" * 3000}
+    failure = Failure(code=Code.ABORTED, message=sign * 5000, reason="R", violations=places, metadata=metadata)
+    words, status = carried(failure)
+    assert len(quote(words)) + len(b64encode(status)) < 7_500
+    assert words == sign * (1000 // len(sign.encode()))
+    back = failure_of_status(10, words, status)
+    assert (back.message, back.reason, back.metadata) == (words, "R", {"sent": "no"})
 
 
 def test_a_proxys_page_is_known_by_its_status() -> None:

@@ -37,11 +37,14 @@ def usual_recursion() -> Iterator[None]:
     sys.setrecursionlimit(before)
 
 
+_NAME = f"sha256:{'0' * 64}"
+
+
 @pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize(
     ("body", "status", "code", "reason", "says"),
     [
-        (b"{", 400, "invalid_argument", "MALFORMED", "the body is no"),
+        (b"{", 400, "invalid_argument", "MALFORMED", "the body is no ExecuteRequest"),
         (b"[]", 400, "invalid_argument", "MALFORMED", "Expected `object`"),
         (_DEEP, 400, "invalid_argument", "MALFORMED", "the body is no"),
         (b'{"input": {"a": "\xff"}}', 400, "invalid_argument", "MALFORMED", "UTF-8"),
@@ -54,7 +57,16 @@ def usual_recursion() -> Iterator[None]:
         (_with(runId=""), 400, "invalid_argument", "ENVELOPE", "/envelope/runId is missing"),
         (_with(attempt=0), 400, "invalid_argument", "ENVELOPE", "/envelope/attempt is 0"),
         (_with(remainingMs=-1), 400, "invalid_argument", "ENVELOPE", "/envelope/remainingMs is -1"),
+        (_with(remainingMs=2**32), 400, "invalid_argument", "ENVELOPE", "expected 0 or more, at most 4294967295"),
+        (_with(attempt=2**32), 400, "invalid_argument", "ENVELOPE", "at most 4294967295 for later ones"),
         (_with(seed="ten"), 400, "invalid_argument", "ENVELOPE", "/envelope/seed is 'ten'"),
+        (_with(seed="1_0"), 400, "invalid_argument", "ENVELOPE", "/envelope/seed is '1_0'"),
+        (_with(seed="\u0661"), 400, "invalid_argument", "ENVELOPE", "/envelope/seed is '\u0661'"),
+        (_with(seed=str(2**63)), 400, "invalid_argument", "ENVELOPE", "expected an integer of 64 bits"),
+        (_with(budget={"tokens": 2**32}), 400, "invalid_argument", "ENVELOPE", "/envelope/budget/tokens is 4294967296"),
+        (_with(runId="r\r\nX: 1"), 400, "invalid_argument", "ENVELOPE", "/envelope/runId is 'r\\r\\nX: 1'"),
+        (_with(effectKey="k\0"), 400, "invalid_argument", "ENVELOPE", "/envelope/effectKey is 'k\\x00'; expected no"),
+        (_with(workflowRunId="w\n"), 400, "invalid_argument", "ENVELOPE", "goes into headers and logs"),
         (_with(budget={"cost": -1}), 400, "invalid_argument", "ENVELOPE", "/envelope/budget/cost is -1"),
         (_with(protocol="2.0"), 400, "failed_precondition", "VERSION_UNSUPPORTED", "spoken are 1.0"),
         (_with(component={"name": "ad"}), 404, "not_found", "COMPONENT_UNKNOWN", "did you mean 'add'?"),
@@ -65,7 +77,8 @@ def usual_recursion() -> Iterator[None]:
             _with(effect="write", effectKey="k", variant={"mirror": True}),
             *(400, "failed_precondition", "MIRROR_WRITE", "a mirror must change nothing"),
         ),
-        ({**_GOOD, "input": {"a": {"$blob": "sha256:0"}}}, 400, "failed_precondition", "BLOB_MISSING", "sha256:0"),
+        ({**_GOOD, "input": {"a": {"$blob": "sha256:0"}}}, 400, "invalid_argument", "MALFORMED", "names the content"),
+        ({**_GOOD, "input": {"a": {"$blob": _NAME}}}, 400, "failed_precondition", "BLOB_MISSING", _NAME),
         ({**_GOOD, "input": {"a": 1}}, 400, "invalid_argument", "CONTRACT", '"b" is a required property'),
         ({**_GOOD, "filler": "x" * 5000}, 400, "invalid_argument", "TOO_LARGE", "larger than 4,000 bytes"),
     ],

@@ -1,5 +1,6 @@
 """From a request of the wire to the request that a component takes."""
 
+import re
 from typing import Final
 
 from stretto.acp.messages import BudgetLeft, Envelope
@@ -11,6 +12,9 @@ from stretto.types.json import JsonObject
 from stretto.types.messages import Call, Request, RunInfo
 
 _NO_LIMIT: Final = BudgetLeft()
+
+_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[!-~]*)?")
+"""W3C Trace Context, section 3.2.2, and what later versions may add. Whoever gets another begins a trace of its own."""
 
 
 class KeyedCall(Call, frozen=True):
@@ -58,7 +62,7 @@ def run_of(e: Envelope) -> RunInfo:
         labels=e.labels,
         seed=int(e.seed),
         baggage=e.baggage,
-        traceparent=e.traceparent,
+        traceparent=e.traceparent if _TRACEPARENT.fullmatch(e.traceparent) else "",
     )
 
 

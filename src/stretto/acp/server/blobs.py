@@ -1,18 +1,20 @@
 """Large values by the digest of their content: sent once, named afterwards."""
 
-import base64
 from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Final
 
-import msgspec
-
-from stretto.acp.blob import KEY, name_of
+from stretto.acp.blob import ContentError, Filling, name_of
+from stretto.acp.failure import AcpError
 from stretto.acp.messages import Blob
 from stretto.acp.names import Reason
 from stretto.acp.server.limits import Limits
 from stretto.acp.server.refusal import malformed, refusal
 from stretto.types.errors import Code
-from stretto.types.json import Json, JsonObject
+from stretto.types.json import JsonObject
+
+MAX_TOLD: Final = 24
+"""Names in one refusal: as many as the trailers of gRPC carry."""
 
 
 class Blobs:
@@ -32,15 +34,13 @@ class Blobs:
         for blob in given.values():
             if blob.content:
                 self._keep(blob)
-        missing: list[str] = []
-        filled = self._fill(value, given, missing)
-        if missing:
-            raise refusal(
-                Code.FAILED_PRECONDITION,
-                Reason.BLOB_MISSING,
-                f"the content of {', '.join(missing)} is not here; send it in `blobs`",
-                digests=",".join(missing),
-            )
+        filling = Filling(lambda name: self._found(name, given.get(name)))
+        try:
+            filled = filling.filled(value)
+        except ContentError as error:
+            raise malformed(f"the input {error}") from error
+        if filling.missing:
+            raise _missing([*filling.missing])
         if not isinstance(filled, dict):
             raise malformed("the input is a blob that holds no JSON object")
         return filled
@@ -56,33 +56,20 @@ class Blobs:
         while self._size > self._max_bytes and len(self._held) > 1:
             self._size -= len(self._held.popitem(last=False)[1].content)
 
-    def _fill(self, value: Json, given: dict[str, Blob], missing: list[str]) -> Json:
-        if isinstance(value, list):
-            return [self._fill(each, given, missing) for each in value]
-        if not isinstance(value, dict):
-            return value
-        digest = value.get(KEY)
-        if len(value) == 1 and isinstance(digest, str):
-            blob = given.get(digest)
-            held = blob if blob is not None and blob.content else self._held.get(digest)
-            if held is None:
-                missing.append(digest)
-                return None
-            return _value_of(held, blob.media_type if blob is not None else "")
-        return {name: self._fill(each, given, missing) for name, each in value.items()}
+    def _found(self, name: str, given: Blob | None) -> Blob | None:
+        """The content, called as it is called now: it may have been sent before under another media type."""
+        held = given if given is not None and given.content else self._held.get(name)
+        if held is None or given is None or given is held:
+            return held
+        return Blob(digest=name, content=held.content, media_type=given.media_type or held.media_type)
 
 
-def _value_of(blob: Blob, called: str) -> Json:
-    """JSON as what it says, text as text, and anything else in base64, since a component takes JSON."""
-    media_type = (called or blob.media_type).partition(";")[0].strip().lower()
-    try:
-        if media_type in ("", "application/json"):
-            value: Json = msgspec.json.decode(blob.content)
-            return value
-        if media_type.startswith("text/"):
-            return blob.content.decode()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise malformed(
-            f"the content of blob {blob.digest} is no {media_type or 'application/json'}: {error}"
-        ) from None
-    return base64.b64encode(blob.content).decode()
+def _missing(names: list[str]) -> AcpError:
+    first, more = names[0], len(names) - 1
+    beside = f", and of {more:,} more," if more else ""
+    return refusal(
+        Code.FAILED_PRECONDITION,
+        Reason.BLOB_MISSING,
+        f"the content of {first}{beside} is not here; send it in `blobs`",
+        digests=",".join(names[:MAX_TOLD]),
+    )

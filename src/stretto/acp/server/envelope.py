@@ -1,5 +1,7 @@
 """The envelope, held to what must be in it."""
 
+import math
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,6 +15,10 @@ from stretto.types.errors import Code, Violation
 
 MAX_TEXT_CHARS: Final = 1024
 """Of an id, a path or a key: it is kept in tables, and written to logs."""
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+_INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 
 
 def check_version(protocol: str) -> None:
@@ -47,33 +53,41 @@ def _violations(e: Envelope) -> Iterator[Violation]:
     for name, text in (("runId", e.run_id), ("stepPath", e.step_path)):
         if not text:
             yield _at(name, "is missing")
-        elif len(text) > MAX_TEXT_CHARS:
+    for name, text in (
+        ("runId", e.run_id),
+        ("stepPath", e.step_path),
+        ("effectKey", e.effect_key),
+        ("workflowRunId", e.workflow_run_id),
+    ):
+        if len(text) > MAX_TEXT_CHARS:
             yield _at(name, f"has {len(text):,} characters; expected at most {MAX_TEXT_CHARS:,}")
-    if len(e.effect_key) > MAX_TEXT_CHARS:
-        yield _at("effectKey", f"has {len(e.effect_key):,} characters; expected at most {MAX_TEXT_CHARS:,}")
+        elif not text.isprintable() and _CONTROL.search(text) is not None:
+            yield _at(name, f"is {text[:80]!r}; expected no control characters: it goes into headers and logs")
     if not 1 <= e.attempt <= MAX_UINT32:
-        yield _at("attempt", f"is {e.attempt}; expected 1 for the first, and more for later ones")
-    if not 0 <= e.previous_attempts <= MAX_UINT32:
-        yield _at("previousAttempts", f"is {e.previous_attempts}; expected 0 or more")
-    if e.remaining_ms is not None and not 0 <= e.remaining_ms <= MAX_UINT32:
-        yield _at("remainingMs", f"is {e.remaining_ms}; expected milliseconds, 0 or more")
+        yield _at("attempt", f"is {e.attempt}; expected 1 for the first, and at most {MAX_UINT32} for later ones")
+    yield from _odd_numbers(e)
+
+
+def _odd_numbers(e: Envelope) -> Iterator[Violation]:
+    left = e.budget
+    for name, number, limit in (
+        ("previousAttempts", e.previous_attempts, MAX_UINT32),
+        ("remainingMs", e.remaining_ms, MAX_UINT32),
+        ("budget/retries", left.retries, MAX_UINT32),
+        ("budget/tokens", left.tokens, MAX_UINT32),
+        ("budget/cost", left.cost, math.inf),
+    ):
+        if number is not None and not 0 <= number <= limit:  # nor is NaN
+            yield _at(name, f"is {number}; expected 0 or more" + (f", at most {limit}" if number > limit else ""))
     if e.seed and not _is_int64(e.seed):
         yield _at("seed", f"is {e.seed!r:.80}; expected an integer of 64 bits")
-    yield from _odd_budget(e)
-
-
-def _odd_budget(e: Envelope) -> Iterator[Violation]:
-    left = e.budget
-    for name, number in (("retries", left.retries), ("tokens", left.tokens), ("cost", left.cost)):
-        if number is not None and not number >= 0:
-            yield _at(f"budget/{name}", f"is {number}; expected what is left, 0 or more")
 
 
 def _is_int64(seed: int | str) -> bool:
-    try:
-        return INT64_MIN <= int(seed) <= INT64_MAX
-    except ValueError:
+    """Whether it is one, as JSON's digits: Python itself reads others too."""
+    if isinstance(seed, str) and _INTEGER.fullmatch(seed) is None:
         return False
+    return INT64_MIN <= int(seed) <= INT64_MAX
 
 
 def _at(field: str, message: str) -> Violation:

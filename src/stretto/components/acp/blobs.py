@@ -6,18 +6,16 @@ from typing import Final
 import msgspec
 import orjson
 
-from stretto.acp.blob import KEY, name_of
+from stretto.acp.blob import JSON, KEY, ContentError, Filling, name_of
 from stretto.acp.messages import Blob
 from stretto.types.errors import Code, ComponentError
-from stretto.types.json import Json, JsonObject
+from stretto.types.json import JsonObject
 
 LEAST_BYTES: Final = 64 * 1024
 """A field whose JSON is smaller goes as it is: to hash and to name it would save nothing."""
 
 MAX_KNOWN: Final = 1024
 """Digests of which the other side is believed to have the content; it forgets too, and says so."""
-
-_JSON: Final = "application/json"
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +28,7 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     def blobs(self, known: "Known") -> tuple[Blob, ...]:
         """What goes along: the contents that the other side is not known to have."""
         return tuple(
-            Blob(digest=digest, content=b"" if known.has(digest) else content, media_type=_JSON)
+            Blob(digest=digest, content=b"" if known.has(digest) else content, media_type=JSON)
             for digest, content in self.contents.items()
         )
 
@@ -78,30 +76,19 @@ def named(given: JsonObject, size: int) -> Named | None:
 def filled(output: JsonObject, blobs: tuple[Blob, ...], who: str) -> JsonObject:
     """An output with the contents that came along in their places. Raises ComponentError for what is no content of its
     digest, or did not come."""
-    contents = {blob.digest: _value(blob, who) for blob in blobs}
-
-    def fill(value: Json) -> Json:
-        if isinstance(value, list):
-            return [fill(each) for each in value]
-        if not isinstance(value, dict):
-            return value
-        digest = value.get(KEY)
-        if len(value) == 1 and isinstance(digest, str):
-            if digest not in contents:
-                raise ComponentError(f"{who} named the content {digest:.80} and did not send it", Code.INTERNAL)
-            return contents[digest]
-        return {name: fill(each) for name, each in value.items()}
-
-    return {name: fill(each) for name, each in output.items()}
+    filling = Filling({blob.digest: _held(blob, who) for blob in blobs}.get)
+    try:
+        told = {name: filling.filled(each) for name, each in output.items()}
+    except ContentError as error:
+        raise ComponentError(f"{who} answered with an output that {error}", Code.INTERNAL) from error
+    if filling.missing:
+        first = next(iter(filling.missing))
+        raise ComponentError(f"{who} named the content {first} and did not send it", Code.INTERNAL)
+    return told
 
 
-def _value(blob: Blob, who: str) -> Json:
+def _held(blob: Blob, who: str) -> Blob:
     found = name_of(blob.content)
     if blob.digest != found:
         raise ComponentError(f"{who} sent the content {blob.digest:.80}, whose digest is {found}", Code.INTERNAL)
-    try:
-        return orjson.loads(blob.content) if blob.media_type in ("", _JSON) else blob.content.decode()
-    except (orjson.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ComponentError(
-            f"{who} sent content that is no {blob.media_type or _JSON}: {error}", Code.INTERNAL
-        ) from error
+    return blob

@@ -1,7 +1,6 @@
 """A workflow as a component: each call is a run of its own, which both sides can find from the other."""
 
 import asyncio
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -27,9 +26,6 @@ ASK_AGAIN_S: Final = 1.0
 
 CALLER: Final = "caller"
 """Label of a run: the `workflow_run_id` of the run that called it."""
-
-_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
-"""W3C Trace Context, section 3.2.2; what is none is left out, as section 4 has it."""
 
 
 class WorkflowComponent:
@@ -99,7 +95,7 @@ class WorkflowComponent:
             seed=run.seed if is_of_a_run or run.seed else None,
             budget=allowance(self.workflow.budget, call),
             parent=run.id if is_of_a_run else "",
-            traceparent=run.traceparent if _TRACEPARENT.fullmatch(run.traceparent) else "",
+            traceparent=run.traceparent,
             effect_key=_key_of(call, self._card),
             baggage=run.baggage,
         )

@@ -18,6 +18,10 @@ from stretto.types.json import JsonObject
 from stretto.types.messages import Request, Response, RunInfo, Usage
 from tests.unit.acp.server.desks import Doing, ask, at_once, output, refused, request
 
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+ENVELOPE = request().envelope
+
 
 def test_the_component_sees_what_the_envelope_says() -> None:
     desk = Doing(at_once)
@@ -27,7 +31,7 @@ def test_the_component_sees_what_the_envelope_says() -> None:
         asked = request(
             run_id="0192", step_path="talk[3]/executor", attempt=2, previous_attempts=3, effect_key="mine",
             remaining_ms=1500, budget=m.BudgetLeft(tokens=100), tenant="acme", labels={"task": "7"}, seed="12",
-            baggage={"who": "me"}, traceparent="00-1-2-01", workflow_run_id="shop@1.2.0.aaaaaaaa.bbbbbbbb.0192",
+            baggage={"who": "me"}, traceparent=TRACE, workflow_run_id="shop@1.2.0.aaaaaaaa.bbbbbbbb.0192",
         )  # fmt: skip
         await ask(Desk([desk]), asked)
         call = desk.asked[0].call
@@ -38,7 +42,17 @@ def test_the_component_sees_what_the_envelope_says() -> None:
         run = call.run
         assert (run.id, run.workflow, run.version, run.tenant) == ("0192", "shop", "1.2.0", "acme")
         assert (run.labels, run.seed, run.baggage) == ({"task": "7"}, 12, {"who": "me"})
-        assert run.traceparent == "00-1-2-01"
+        assert run.traceparent == TRACE
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("odd", ["00-1-2-01", f"{TRACE}\r\nX-Admin: 1", f"{TRACE}-\x00", TRACE.upper(), "ünder"])
+def test_a_trace_context_that_is_none_goes_no_further(odd: str) -> None:
+    async def main() -> None:
+        desk = Doing(at_once)
+        await ask(Desk([desk]), request(traceparent=odd))
+        assert desk.asked[0].call.run.traceparent == ""
 
     run_virtual(main())
 
@@ -326,7 +340,7 @@ def _blob(content: bytes, media_type: str = "application/json") -> m.Blob:
 def test_a_blob_is_sent_once_and_named_afterwards(blob: m.Blob, value: object) -> None:
     async def main() -> None:
         desk = Desk([Doing(at_once)])
-        named = m.CallRequest(envelope=request().envelope, input={"x": [{"$blob": blob.digest}]})
+        named = m.CallRequest(envelope=ENVELOPE, input={"x": [{"$blob": blob.digest}]})
         failure = await refused(desk, named)
         assert (failure.reason, failure.metadata) == (Reason.BLOB_MISSING, {"digests": blob.digest})
         sent = m.CallRequest(envelope=named.envelope, input=named.input, blobs=(blob,))
@@ -340,6 +354,10 @@ def test_a_blob_is_sent_once_and_named_afterwards(blob: m.Blob, value: object) -
     ("blob", "says"),
     [
         (m.Blob(digest="sha256:0", content=b"1"), "the digest of its content is"),
+        (
+            m.Blob(digest="../../etc/passwd"),
+            "names the content '../../etc/passwd'; expected sha256: and 64 hexadecimal",
+        ),
         (_blob(b"{"), "is no application/json"),
         (_blob(b"\xff", "text/plain"), "is no text/plain"),
     ],
@@ -347,10 +365,45 @@ def test_a_blob_is_sent_once_and_named_afterwards(blob: m.Blob, value: object) -
 )
 def test_a_blob_that_is_not_what_it_says_is_malformed(blob: m.Blob, says: str) -> None:
     async def main() -> None:
-        asked = m.CallRequest(envelope=request().envelope, input={"x": {"$blob": blob.digest}}, blobs=(blob,))
+        asked = m.CallRequest(envelope=ENVELOPE, input={"x": {"$blob": blob.digest}}, blobs=(blob,))
         failure = await refused(Desk([Doing(at_once)]), asked)
         assert (failure.code, failure.reason) == (Code.INVALID_ARGUMENT, Reason.MALFORMED)
         assert says in failure.message
+
+    run_virtual(main())
+
+
+def test_contents_that_are_named_often_are_bounded() -> None:
+    """A request of a few kilobytes would else make gigabytes of input."""
+
+    async def main() -> None:
+        blob = _blob(b'"%s"' % (b"x" * 100_000))
+        named: JsonObject = {"x": [{"$blob": blob.digest}] * 1000}
+        failure = await refused(Desk([Doing(at_once)]), m.CallRequest(envelope=ENVELOPE, input=named, blobs=(blob,)))
+        assert (failure.code, failure.reason) == (Code.INVALID_ARGUMENT, Reason.MALFORMED)
+        assert "names contents of more than 8,388,608 bytes in all" in failure.message
+
+    run_virtual(main())
+
+
+def test_a_content_that_is_named_too_deep_is_refused() -> None:
+    async def main() -> None:
+        named: Any = {"$blob": _blob(b"1").digest}
+        for _ in range(100_000):
+            named = [named]
+        failure = await refused(Desk([Doing(at_once)]), m.CallRequest(envelope=ENVELOPE, input={"x": named}))
+        assert (failure.reason, failure.message) == (Reason.MALFORMED, "the input is nested too deeply")
+
+    run_virtual(main())
+
+
+def test_contents_that_are_not_here_are_told_as_far_as_a_refusal_carries() -> None:
+    async def main() -> None:
+        names = [_blob(b"%d" % number).digest for number in range(400)]
+        named: JsonObject = {"x": [{"$blob": name} for name in names * 2]}
+        failure = await refused(Desk([Doing(at_once)]), m.CallRequest(envelope=ENVELOPE, input=named))
+        assert failure.message == f"the content of {names[0]}, and of 399 more, is not here; send it in `blobs`"
+        assert failure.metadata == {"digests": ",".join(names[:24])}
 
     run_virtual(main())
 
@@ -361,9 +414,9 @@ def test_blobs_are_forgotten_by_size() -> None:
         blobs = [_blob(b'"%s"' % (letter * 60)) for letter in (b"a", b"b")]
         for blob in blobs:
             named: JsonObject = {"x": {"$blob": blob.digest}}
-            await ask(desk, m.CallRequest(envelope=request().envelope, input=named, blobs=(blob,)))
+            await ask(desk, m.CallRequest(envelope=ENVELOPE, input=named, blobs=(blob,)))
         named = {"x": {"$blob": blobs[0].digest}}
-        failure = await refused(desk, m.CallRequest(envelope=request().envelope, input=named))
+        failure = await refused(desk, m.CallRequest(envelope=ENVELOPE, input=named))
         assert failure.reason == Reason.BLOB_MISSING
 
     run_virtual(main())

@@ -95,10 +95,39 @@ async def test_contents_of_an_answer_are_put_in_their_places(make: Make, server:
 
 
 @pytest.mark.parametrize(
+    ("media_type", "content", "value"),
+    [
+        ("application/json; charset=utf-8", b"[1]", [1]),
+        ("text/csv", "grüße".encode(), "grüße"),
+        ("image/png", b"\x00\xff", "AP8="),
+    ],
+)
+async def test_a_content_is_read_as_its_media_type_says(
+    make: Make, server: StandIn, media_type: str, content: bytes, value: Any
+) -> None:
+    digest = f"sha256:{digest_of(content)}"
+    blob = m.Blob(digest=digest, content=content, media_type=media_type)
+    server.answer = lambda _verb, _request: m.CallResponse(
+        output={"status": "done", "x": {"$blob": digest}}, blobs=(blob,)
+    )
+    assert (await make()(request_for(order="W1"))).output == {"status": "done", "x": value}
+
+
+async def test_contents_that_are_named_often_are_bounded(make: Make, server: StandIn) -> None:
+    content = b'"%s"' % (b"x" * 100_000)
+    digest = f"sha256:{digest_of(content)}"
+    named: Any = [{"$blob": digest}] * 1000
+    blob = m.Blob(digest=digest, content=content)
+    server.answer = lambda _verb, _request: m.CallResponse(output={"status": named}, blobs=(blob,))
+    with pytest.raises(ComponentError, match="an output that names contents of more than 8,388,608 bytes in all"):
+        await make()(request_for(order="W1"))
+
+
+@pytest.mark.parametrize(
     ("digest", "content", "said"),
     [
         ("sha256:00", b"1", "whose digest is sha256:"),
-        (f"sha256:{digest_of(b'{')}", b"{", "content that is no application/json"),
+        (f"sha256:{digest_of(b'{')}", b"{", "which is no application/json"),
     ],
 )
 async def test_a_content_that_is_none_is_refused(
