@@ -104,6 +104,49 @@ class ExecuteAction(Message, frozen=True, kw_only=True):
     input: JsonObject = msgspec.field(default_factory=dict)
 
 
+class Action(Message, frozen=True, kw_only=True):
+    """A choice that was made on the way to an answer; `types.learning` says what its fields mean."""
+
+    name: str = ""
+    chosen: str = ""
+    support: tuple[str, ...] = ()
+    available: tuple[bool, ...] = ()
+    logprob: float = 0.0
+    propensity: float = 0.0
+    policy: str = ""
+    forced: bool = False
+
+
+class Array(Message, frozen=True, kw_only=True):
+    """An array as a safetensors file, or the digest of the blob that holds that file."""
+
+    content: bytes = b""
+    digest: str = ""
+
+
+class PolicyVersion(Message, frozen=True, kw_only=True):
+    """So many tokens in a row that the same weights wrote."""
+
+    policy: str = ""
+    tokens: int = 0
+
+
+class ModelCall(Message, frozen=True, kw_only=True):
+    """A completion of a language model; an array that is None is not known."""
+
+    model: str = ""
+    prompt_ids: Array | None = None
+    completion_ids: Array | None = None
+    logprobs: Array | None = None
+    mask: Array | None = None
+    policy_versions: tuple[PolicyVersion, ...] = ()
+    finish_reason: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    messages_json: str = ""
+    text: str = ""
+
+
 class CallRequest(Message, frozen=True, kw_only=True):
     """PlanRequest, ExecuteRequest and ObserveRequest, which hold the same."""
 
@@ -123,6 +166,8 @@ class CallResponse(Message, frozen=True, kw_only=True):
     blobs: tuple[Blob, ...] = ()
     execute_action: ExecuteAction | None = None
     gradient_handle: str = ""
+    actions: tuple[Action, ...] = ()
+    model_calls: tuple[ModelCall, ...] = ()
 
 
 class RewardTerm(Message, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from google.protobuf.message import Message as Proto
 
 from stretto.acp import messages as m
 from stretto.acp.names import Verb
+from stretto.acp.proto_reported import action_of, action_proto, model_call_of, model_call_proto
 from stretto.acp.v1 import acp_pb2 as pb
 from stretto.types.json import JsonObject
 
@@ -94,6 +95,8 @@ def _call_response(p: Any) -> m.CallResponse:
         if wants
         else None,
         gradient_handle=p.gradient_handle,
+        actions=tuple(map(action_of, p.actions)),
+        model_calls=tuple(map(model_call_of, p.model_calls)),
     )
 
 
@@ -189,6 +192,8 @@ def _call_response_proto(record: m.CallResponse, form: Any) -> Proto:
         output_json=record.output_json,
         blobs=[_blob_proto(blob) for blob in record.blobs],
         gradient_handle=record.gradient_handle,
+        actions=[action_proto(action) for action in record.actions],
+        model_calls=[model_call_proto(call) for call in record.model_calls],
     )
     if record.output or not record.output_json:
         proto.output.update(record.output)

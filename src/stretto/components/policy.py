@@ -16,7 +16,7 @@ from stretto.components.declared import declared
 from stretto.components.policy_features import About, Features, about_of, features_of
 from stretto.components.policy_options import PolicyKeywords, input_schema, output_schema, parse_options
 from stretto.components.policy_spec import weights_digest
-from stretto.types.card import ANY_ACTION, Card
+from stretto.types.card import ANY_ACTION, CHOOSES, Card
 from stretto.types.enums import Effect
 from stretto.types.errors import Code, ComponentError
 from stretto.types.ids import digest_of
@@ -185,6 +185,7 @@ class SoftmaxPolicy:
             output=output_schema(options),
             effects={ANY_ACTION: Effect.PURE},
             trainable=True,
+            capabilities=(CHOOSES,),
             description=f"Chooses one of {len(options.alternatives)} alternatives; learns from reward.",
         )
 

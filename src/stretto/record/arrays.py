@@ -119,24 +119,41 @@ def _is_array(value: object) -> bool:
     return hasattr(value, "dtype")
 
 
-def _pack(array: "np.ndarray[Any, np.dtype[Any]]", put: Put) -> dict[str, Any]:
+def content_of(array: "np.ndarray[Any, np.dtype[Any]]") -> bytes:
+    """The safetensors file that holds an array: equal arrays have equal bytes."""
     import numpy as np
     from safetensors.numpy import save
 
+    return bytes(save({_TENSOR: np.ascontiguousarray(array)}))
+
+
+def array_in(content: bytes) -> Array:
+    """The array that such a file holds. Raises ValueError for what is none."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        tensors = load(content)
+    except (SafetensorError, KeyError) as error:  # the latter for a type that numpy does not have
+        raise ValueError(f"it is no safetensors file of numbers: {error}") from error
+    if list(tensors) != [_TENSOR]:
+        raise ValueError(f"it holds the tensors {sorted(tensors)!r:.200}; expected one, called '{_TENSOR}'")
+    array = tensors[_TENSOR]
+    return array.view("uint8") != 0 if array.dtype.kind == "b" else array  # a byte may be neither 0 nor 1
+
+
+def _pack(array: "np.ndarray[Any, np.dtype[Any]]", put: Put) -> dict[str, Any]:
     wrong = misfit(array)
     if wrong:
         raise NotJsonError(f"a model call holds what is {wrong}; give a numpy array of numbers or booleans")
-    digest = put(save({_TENSOR: np.ascontiguousarray(array)}))
+    digest = put(content_of(array))
     reference: dict[str, Any] = msgspec.to_builtins(ArrayRef(digest, array.dtype.name, array.shape))
     return reference
 
 
 def _unpack(value: dict[str, Any], get: Get) -> Array:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     try:
         reference = msgspec.convert(value, ArrayRef)
-        return load(get(reference.blob))[_TENSOR].reshape(reference.shape)
-    except (msgspec.ValidationError, SafetensorError, KeyError) as error:
+        return array_in(get(reference.blob)).reshape(reference.shape)
+    except (msgspec.ValidationError, ValueError) as error:
         raise StoreError(f"the record's array {value} cannot be read: {error}") from error

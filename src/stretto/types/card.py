@@ -1,6 +1,7 @@
 """A component's card: what it is and what it promises, without running it."""
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -12,6 +13,9 @@ ANY_OBJECT: Schema = {"type": "object"}
 
 ANY_ACTION = "*"
 """Key in `Card.effects` for every action that has no entry of its own."""
+
+CHOOSES: Final = "actions"
+"""Capability of a component that makes choices to be learnt from: its answers carry them."""
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):

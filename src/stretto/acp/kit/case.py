@@ -25,6 +25,8 @@ class Group(StrEnum):
     """Its card says that an action is pure."""
     IDEMPOTENT = "idempotent"
     CONFIRMS = "confirms"
+    ACTIONS = "actions"
+    """Its card has that capability: its answers carry the choices that it makes."""
     REFLECT = "reflect"
     VJP = "vjp"
 
@@ -54,7 +56,9 @@ class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The failure's violations name this place, or one inside it."""
     replayed: bool | None = None
     same_output_as: int = 0
-    """Number of an earlier exchange of the case, from 1, that was answered with the same output."""
+    """Number of an earlier exchange of the case, from 1, that was answered with the same output and choices."""
+    actions: bool = False
+    """The answer carries at least one choice. Those that it carries are held to their rules in any case."""
     text: str = ""
     """Of a place that speaks no messages: its body holds this."""
     status: int = 0

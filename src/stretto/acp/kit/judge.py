@@ -11,8 +11,13 @@ from stretto.acp.kit.case import Expect
 from stretto.acp.kit.good import Subject
 from stretto.acp.kit.seen import Seen
 from stretto.acp.names import Verb
+from stretto.acp.reported import actions_in, model_calls_in
+from stretto.record.report import check_report
+from stretto.types.card import CHOOSES
 from stretto.types.enums import Outcome
+from stretto.types.errors import ContractError
 from stretto.types.json import JsonObject
+from stretto.types.messages import Response
 
 NO_ANSWER: Final = "expected an answer, got a failure"
 """How a complaint begins about a good request that was refused."""
@@ -58,6 +63,7 @@ def _of_answer(expect: Expect, seen: Seen, before: Sequence[Seen], subject: Subj
     if expect.replayed is not None and result.replayed is not expect.replayed:
         yield f"`replayed` is {str(result.replayed).lower()}; expected {str(expect.replayed).lower()}"
     yield from _of_output(expect, seen.response, before, subject)
+    yield from _of_reported(expect, seen.response)
 
 
 def _of_output(expect: Expect, response: m.CallResponse, before: Sequence[Seen], subject: Subject) -> Iterator[str]:
@@ -75,6 +81,19 @@ def _of_output(expect: Expect, response: m.CallResponse, before: Sequence[Seen],
         earlier = before[expect.same_output_as - 1].response
         if isinstance(earlier, m.CallResponse) and output_of(earlier) != output:
             yield "its output is another than that of the same request before"
+        if isinstance(earlier, m.CallResponse) and earlier.actions != response.actions:
+            yield "its `actions` are others than those of the same request before"
+
+
+def _of_reported(expect: Expect, response: m.CallResponse) -> Iterator[str]:
+    """What is wrong with the choices and model calls that an answer carries, whether or not they are asked for."""
+    if expect.actions and not response.actions:
+        yield f"it carries no `actions`; expected the choice that it made, or a card without the capability {CHOOSES}"
+    try:
+        told = Response(output={}, actions=actions_in(response), model_calls=model_calls_in(response))
+        check_report(response.result.component.name or "it", told)
+    except (ValueError, ContractError) as error:
+        yield f"what it reports for learning may not stand: {error}"
 
 
 def _of_cards(told: m.DescribeResponse, subject: Subject) -> Iterator[str]:

@@ -12,7 +12,7 @@ from stretto.acp.kit.judge import complaints
 from stretto.acp.kit.seen import Seen, Wire
 from stretto.acp.names import Verb
 from stretto.plan.check import Check
-from stretto.types.card import ANY_OBJECT
+from stretto.types.card import ANY_OBJECT, CHOOSES
 from stretto.types.enums import Effect
 
 
@@ -41,6 +41,7 @@ def claimed_by(card: m.WireCard) -> frozenset[Group]:
         Group.PURE: Effect.PURE in card.effects.values(),
         Group.IDEMPOTENT: card.idempotent,
         Group.CONFIRMS: card.confirms,
+        Group.ACTIONS: CHOOSES in card.capabilities,
         Group.REFLECT: Verb.REFLECT in card.verbs,
         Group.VJP: Verb.VJP in card.verbs,
     }

@@ -4,6 +4,7 @@ import msgspec
 import orjson
 
 from stretto.acp import messages as m
+from stretto.acp.reported import NOTHING, Reported
 from stretto.types.json import JsonObject
 
 
@@ -15,11 +16,13 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """JSON text of an object."""
     execute_action: m.ExecuteAction | None = None
     gradient_handle: str = ""
+    reported: Reported = NOTHING
+    """For learning."""
 
     @property
     def size(self) -> int:
         """Bytes, about."""
-        return len(self.output)
+        return len(self.output) + self.reported.size
 
     def again(self) -> "Answer":
         """The same, marked as the stored answer of an earlier call; nothing was waited for, or worked on, now."""
@@ -29,12 +32,16 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     def response(self, *, as_text: bool) -> m.CallResponse:
         """As a message, its output an object or JSON text."""
         output: JsonObject = {} if as_text else orjson.loads(self.output)
+        reported = self.reported
         return m.CallResponse(
             result=self.result,
             output=output,
             output_json=self.output.decode() if as_text else "",
             execute_action=self.execute_action,
             gradient_handle=self.gradient_handle,
+            actions=reported.actions,
+            model_calls=reported.model_calls,
+            blobs=reported.blobs,
         )
 
     def json(self) -> bytes:
@@ -44,7 +51,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
             more += b',"executeAction":' + _encode(self.execute_action)
         if self.gradient_handle:
             more += b',"gradientHandle":' + _encode(self.gradient_handle)
+        if self.reported is not NOTHING:
+            more += self._reported_json()
         return b'{"result":%b,"output":%b%b}' % (_encode(self.result), self.output, more)
+
+    def _reported_json(self) -> bytes:
+        reported = self.reported
+        fields = ((b"actions", reported.actions), (b"modelCalls", reported.model_calls), (b"blobs", reported.blobs))
+        return b"".join(b',"%b":%b' % (name, _encode(told)) for name, told in fields if told)
 
 
 _encode = msgspec.json.Encoder().encode

@@ -9,10 +9,12 @@ import orjson
 
 from stretto.acp import messages as m
 from stretto.acp.names import Verb
+from stretto.acp.reported import NOTHING, Reported, reported_of
 from stretto.acp.server.answer import Answer
 from stretto.acp.server.served import Served
 from stretto.acp.server.work import NeverBegunError
 from stretto.record.canonical import snapshot
+from stretto.record.report import check_report
 from stretto.record.texts import log_raised, text_of
 from stretto.types.errors import (
     NOTHING_HAPPENED,
@@ -77,7 +79,8 @@ def answer_of(served: Served, verb: Verb, response: Response, waited_ms: float, 
         raise ContractError(f"the output of '{name}' breaks its schema:", check.violations(value))
     wanted = _wanted(orjson.loads(output)) if verb is Verb.PLAN else None
     result, handle = _result(served, response, waited_ms, worked_ms)
-    return Answer(result=result, output=output, execute_action=wanted, gradient_handle=handle)
+    reported = _reported(name, response)
+    return Answer(result=result, output=output, execute_action=wanted, gradient_handle=handle, reported=reported)
 
 
 def error_of(served: Served, error: BaseException, *, is_time_up: bool) -> StrettoError:
@@ -139,6 +142,15 @@ def _wanted(output: JsonObject) -> m.ExecuteAction | None:
     if not isinstance(action, str) or not isinstance(given, dict):
         return None
     return m.ExecuteAction(action=action, input=given)
+
+
+def _reported(name: str, response: Response) -> Reported:
+    """What goes along for learning, held to what a record may hold."""
+    actions, calls = response.actions, response.model_calls
+    if type(actions) is tuple and type(calls) is tuple and not actions and not calls:  # as of nearly all
+        return NOTHING
+    check_report(name, response)
+    return reported_of(name, actions, calls)
 
 
 def _result(served: Served, response: Response, waited_ms: float, worked_ms: float) -> tuple[m.Result, str]:

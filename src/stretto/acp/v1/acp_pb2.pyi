@@ -146,20 +146,24 @@ class PlanRequest(_message.Message):
     def __init__(self, envelope: _Optional[_Union[Envelope, _Mapping]] = ..., input: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., input_json: _Optional[str] = ..., blobs: _Optional[_Iterable[_Union[Blob, _Mapping]]] = ..., confirm_only: _Optional[bool] = ...) -> None: ...
 
 class PlanResponse(_message.Message):
-    __slots__ = ("result", "output", "output_json", "blobs", "execute_action", "gradient_handle")
+    __slots__ = ("result", "output", "output_json", "blobs", "execute_action", "gradient_handle", "actions", "model_calls")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_JSON_FIELD_NUMBER: _ClassVar[int]
     BLOBS_FIELD_NUMBER: _ClassVar[int]
     EXECUTE_ACTION_FIELD_NUMBER: _ClassVar[int]
     GRADIENT_HANDLE_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_CALLS_FIELD_NUMBER: _ClassVar[int]
     result: Result
     output: _struct_pb2.Struct
     output_json: str
     blobs: _containers.RepeatedCompositeFieldContainer[Blob]
     execute_action: ExecuteAction
     gradient_handle: str
-    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., output: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., output_json: _Optional[str] = ..., blobs: _Optional[_Iterable[_Union[Blob, _Mapping]]] = ..., execute_action: _Optional[_Union[ExecuteAction, _Mapping]] = ..., gradient_handle: _Optional[str] = ...) -> None: ...
+    actions: _containers.RepeatedCompositeFieldContainer[Action]
+    model_calls: _containers.RepeatedCompositeFieldContainer[ModelCall]
+    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., output: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., output_json: _Optional[str] = ..., blobs: _Optional[_Iterable[_Union[Blob, _Mapping]]] = ..., execute_action: _Optional[_Union[ExecuteAction, _Mapping]] = ..., gradient_handle: _Optional[str] = ..., actions: _Optional[_Iterable[_Union[Action, _Mapping]]] = ..., model_calls: _Optional[_Iterable[_Union[ModelCall, _Mapping]]] = ...) -> None: ...
 
 class ExecuteAction(_message.Message):
     __slots__ = ("action", "input")
@@ -168,6 +172,68 @@ class ExecuteAction(_message.Message):
     action: str
     input: _struct_pb2.Struct
     def __init__(self, action: _Optional[str] = ..., input: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class Action(_message.Message):
+    __slots__ = ("name", "chosen", "support", "available", "logprob", "propensity", "policy", "forced")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CHOSEN_FIELD_NUMBER: _ClassVar[int]
+    SUPPORT_FIELD_NUMBER: _ClassVar[int]
+    AVAILABLE_FIELD_NUMBER: _ClassVar[int]
+    LOGPROB_FIELD_NUMBER: _ClassVar[int]
+    PROPENSITY_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    FORCED_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    chosen: str
+    support: _containers.RepeatedScalarFieldContainer[str]
+    available: _containers.RepeatedScalarFieldContainer[bool]
+    logprob: float
+    propensity: float
+    policy: str
+    forced: bool
+    def __init__(self, name: _Optional[str] = ..., chosen: _Optional[str] = ..., support: _Optional[_Iterable[str]] = ..., available: _Optional[_Iterable[bool]] = ..., logprob: _Optional[float] = ..., propensity: _Optional[float] = ..., policy: _Optional[str] = ..., forced: _Optional[bool] = ...) -> None: ...
+
+class ModelCall(_message.Message):
+    __slots__ = ("model", "prompt_ids", "completion_ids", "logprobs", "mask", "policy_versions", "finish_reason", "prompt_tokens", "completion_tokens", "messages_json", "text")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_IDS_FIELD_NUMBER: _ClassVar[int]
+    COMPLETION_IDS_FIELD_NUMBER: _ClassVar[int]
+    LOGPROBS_FIELD_NUMBER: _ClassVar[int]
+    MASK_FIELD_NUMBER: _ClassVar[int]
+    POLICY_VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    FINISH_REASON_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    COMPLETION_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_JSON_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    prompt_ids: Array
+    completion_ids: Array
+    logprobs: Array
+    mask: Array
+    policy_versions: _containers.RepeatedCompositeFieldContainer[PolicyVersion]
+    finish_reason: str
+    prompt_tokens: int
+    completion_tokens: int
+    messages_json: str
+    text: str
+    def __init__(self, model: _Optional[str] = ..., prompt_ids: _Optional[_Union[Array, _Mapping]] = ..., completion_ids: _Optional[_Union[Array, _Mapping]] = ..., logprobs: _Optional[_Union[Array, _Mapping]] = ..., mask: _Optional[_Union[Array, _Mapping]] = ..., policy_versions: _Optional[_Iterable[_Union[PolicyVersion, _Mapping]]] = ..., finish_reason: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., completion_tokens: _Optional[int] = ..., messages_json: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
+
+class PolicyVersion(_message.Message):
+    __slots__ = ("policy", "tokens")
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    policy: str
+    tokens: int
+    def __init__(self, policy: _Optional[str] = ..., tokens: _Optional[int] = ...) -> None: ...
+
+class Array(_message.Message):
+    __slots__ = ("content", "digest")
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    content: bytes
+    digest: str
+    def __init__(self, content: _Optional[bytes] = ..., digest: _Optional[str] = ...) -> None: ...
 
 class ExecuteRequest(_message.Message):
     __slots__ = ("envelope", "input", "input_json", "blobs", "confirm_only")
@@ -184,18 +250,22 @@ class ExecuteRequest(_message.Message):
     def __init__(self, envelope: _Optional[_Union[Envelope, _Mapping]] = ..., input: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., input_json: _Optional[str] = ..., blobs: _Optional[_Iterable[_Union[Blob, _Mapping]]] = ..., confirm_only: _Optional[bool] = ...) -> None: ...
 
 class ExecuteResponse(_message.Message):
-    __slots__ = ("result", "output", "output_json", "blobs", "gradient_handle")
+    __slots__ = ("result", "output", "output_json", "blobs", "gradient_handle", "actions", "model_calls")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_JSON_FIELD_NUMBER: _ClassVar[int]
     BLOBS_FIELD_NUMBER: _ClassVar[int]
     GRADIENT_HANDLE_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_CALLS_FIELD_NUMBER: _ClassVar[int]
     result: Result
     output: _struct_pb2.Struct
     output_json: str
     blobs: _containers.RepeatedCompositeFieldContainer[Blob]
     gradient_handle: str
-    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., output: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., output_json: _Optional[str] = ..., blobs: _Optional[_Iterable[_Union[Blob, _Mapping]]] = ..., gradient_handle: _Optional[str] = ...) -> None: ...
+    actions: _containers.RepeatedCompositeFieldContainer[Action]
+    model_calls: _containers.RepeatedCompositeFieldContainer[ModelCall]
+    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., output: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., output_json: _Optional[str] = ..., blobs: _Optional[_Iterable[_Union[Blob, _Mapping]]] = ..., gradient_handle: _Optional[str] = ..., actions: _Optional[_Iterable[_Union[Action, _Mapping]]] = ..., model_calls: _Optional[_Iterable[_Union[ModelCall, _Mapping]]] = ...) -> None: ...
 
 class ObserveRequest(_message.Message):
     __slots__ = ("envelope", "input", "input_json", "blobs", "confirm_only")
@@ -212,18 +282,22 @@ class ObserveRequest(_message.Message):
     def __init__(self, envelope: _Optional[_Union[Envelope, _Mapping]] = ..., input: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., input_json: _Optional[str] = ..., blobs: _Optional[_Iterable[_Union[Blob, _Mapping]]] = ..., confirm_only: _Optional[bool] = ...) -> None: ...
 
 class ObserveResponse(_message.Message):
-    __slots__ = ("result", "output", "output_json", "blobs", "gradient_handle")
+    __slots__ = ("result", "output", "output_json", "blobs", "gradient_handle", "actions", "model_calls")
     RESULT_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_JSON_FIELD_NUMBER: _ClassVar[int]
     BLOBS_FIELD_NUMBER: _ClassVar[int]
     GRADIENT_HANDLE_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_CALLS_FIELD_NUMBER: _ClassVar[int]
     result: Result
     output: _struct_pb2.Struct
     output_json: str
     blobs: _containers.RepeatedCompositeFieldContainer[Blob]
     gradient_handle: str
-    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., output: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., output_json: _Optional[str] = ..., blobs: _Optional[_Iterable[_Union[Blob, _Mapping]]] = ..., gradient_handle: _Optional[str] = ...) -> None: ...
+    actions: _containers.RepeatedCompositeFieldContainer[Action]
+    model_calls: _containers.RepeatedCompositeFieldContainer[ModelCall]
+    def __init__(self, result: _Optional[_Union[Result, _Mapping]] = ..., output: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., output_json: _Optional[str] = ..., blobs: _Optional[_Iterable[_Union[Blob, _Mapping]]] = ..., gradient_handle: _Optional[str] = ..., actions: _Optional[_Iterable[_Union[Action, _Mapping]]] = ..., model_calls: _Optional[_Iterable[_Union[ModelCall, _Mapping]]] = ...) -> None: ...
 
 class ReflectRequest(_message.Message):
     __slots__ = ("envelope", "reward", "credit", "terms", "corrections", "gradient_handle")

@@ -86,8 +86,8 @@ def verify(
 ) -> int:
     """Send a component everything that the protocol speaks of, good and bad, and say where it does not keep to it.
 
-    Its own card decides by which cases: every component by `core`; by `idempotent`, `confirms`, `reflect` and `vjp`
-    whoever claims it. Exits with 1 when a case fails.
+    Its own card decides by which cases: every component by `core`; by `idempotent`, `confirms`, `actions`,
+    `reflect` and `vjp` whoever claims it. Exits with 1 when a case fails.
     """
     settings, target = server_at(url, token_env, ca)
     asked = _parsed(given)

@@ -6,10 +6,12 @@ from typing import Final
 import orjson
 
 from stretto.acp import messages as m
+from stretto.acp.reported import actions_in, model_calls_in
 from stretto.components.acp.blobs import filled
 from stretto.types.enums import Outcome
 from stretto.types.errors import Code, ComponentError
 from stretto.types.json import Json, JsonObject
+from stretto.types.learning import ModelCall
 from stretto.types.messages import Response, Usage
 
 EXECUTE_ACTION: Final = "execute_action"
@@ -23,13 +25,16 @@ def response_of(answer: m.CallResponse, waited_ms: float, took_ms: float, who: s
     """The response that an answer stands for; `waited_ms` is what it waited on this side, `took_ms` what came after,
     `by` what is recorded of who gave it.
 
-    Raises ComponentError for what a step cannot record.
+    Raises ComponentError for what cannot be read. Choices and model calls stand as they were told: whether they can
+    have been made is for the step to say, as of any component.
     """
     result = answer.result
     return Response(
         output=_output(answer, who),
         outcome=_outcome(result.outcome),
         usage=_usage(result.usage, who),
+        actions=actions_in(answer) if answer.actions else (),
+        model_calls=_model_calls(answer, who) if answer.model_calls else (),
         evidence=_evidence(answer, by),
         queue_ms=waited_ms + min(_time(result.queue_ms), max(0.0, took_ms)),
     )
@@ -68,6 +73,13 @@ def _usage(spent: m.Spent, who: str) -> Usage | None:
         text = f"{who} says that it spent {spent!s:.200}; expected numbers of 0 or more, tokens below 2^32"
         raise ComponentError(text, Code.INTERNAL)
     return Usage(input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, cost=spent.cost)
+
+
+def _model_calls(answer: m.CallResponse, who: str) -> tuple[ModelCall, ...]:
+    try:
+        return model_calls_in(answer)
+    except ValueError as error:
+        raise ComponentError(f"{who} answered what cannot be read: {error}", Code.INTERNAL) from error
 
 
 def _evidence(answer: m.CallResponse, by: JsonObject) -> JsonObject:

@@ -13,7 +13,7 @@ from stretto.components.python.invoke import Invoke
 from stretto.components.python.options import Options, check_action_field, check_calls, check_inline
 from stretto.components.python.place import refuse
 from stretto.components.python.signature import Function, Signature, read_signature
-from stretto.types.card import Card
+from stretto.types.card import CHOOSES, Card
 from stretto.types.ids import RunId
 from stretto.types.messages import Request, Response, RunInfo
 
@@ -99,7 +99,10 @@ class PythonComponent:
             confirms=self._confirm_signature is not None,
             scope=options.scope,
             trainable=options.trainable,
-            capabilities=(CALLS,) if can_call and options.calls else (),
+            capabilities=(
+                *((CALLS,) if can_call and options.calls else ()),
+                *((CHOOSES,) if options.trainable else ()),
+            ),
             description=options.description or _first_line(target),
         )
 
