@@ -13,6 +13,7 @@ import pytest
 
 from stretto.components.python.decorator import component, component_of, undecorated
 from stretto.types.errors import SpecError
+from tests.ids import plainly
 
 
 def add(a: int, b: int = 10) -> int:
@@ -88,7 +89,7 @@ def test_the_digest_of_a_partial_says_what_it_holds_and_that_of_a_built_in_its_n
         (Cart(1), "this is an instance of Cart"),
         (3, "this is an instance of int"),
     ],
-    ids=str,
+    ids=plainly,
 )
 def test_what_has_none_is_refused(target: Any, message: str) -> None:
     with pytest.raises(SpecError) as caught:
@@ -97,7 +98,7 @@ def test_what_has_none_is_refused(target: Any, message: str) -> None:
     assert caught.value.problems[0].expected
 
 
-@pytest.mark.parametrize("target", [len, Cart(1).put, builtins.str], ids=str)
+@pytest.mark.parametrize("target", [len, Cart(1).put, builtins.str], ids=plainly)
 def test_a_decorator_cannot_stand_on_what_takes_no_mark(target: Any) -> None:
     with pytest.raises(SpecError, match="takes no attribute"):
         component("it")(target)

@@ -19,6 +19,7 @@ import pytest
 from stretto.components.python.signature import read_signature
 from stretto.record.canonical import snapshot
 from stretto.types.errors import ContractError
+from tests.ids import plainly
 
 
 @dataclass
@@ -112,7 +113,6 @@ def written(hint: Any, value: Any) -> Any:
         (Text, dt.date(2026, 1, 1), 2026),
         (Named, "abc", "abc"),
     ],
-    ids=str,
 )
 def test_a_value_is_written_as_its_schema_says(hint: Any, value: Any, json: Any) -> None:
     found = written(hint, value)
@@ -140,7 +140,7 @@ def test_what_one_component_writes_another_of_the_same_hint_reads(hint: Any) -> 
     assert signature.bind(fields, None) == {"value": value}
 
 
-@pytest.mark.parametrize(("hint", "value"), [(bytes, object()), (set[pathlib.Path], {object()})], ids=str)
+@pytest.mark.parametrize(("hint", "value"), [(bytes, object()), (set[pathlib.Path], {object()})], ids=plainly)
 def test_a_value_that_its_hint_did_not_say_breaks_the_contract(hint: Any, value: Any) -> None:
     with pytest.raises(ContractError, match=r"it returned, of type \w+, cannot be written as its hint says: .*object"):
         written(hint, value)

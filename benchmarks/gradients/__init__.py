@@ -1,0 +1,1 @@
+"""`make bench-gradients`: gradients held against exact ones, and learning against peers."""

@@ -1,0 +1,77 @@
+"""The mean of every estimator, held against a gradient in which every outcome is enumerated."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor
+
+from benchmarks.gradients.estimates import BIASED, UNBIASED, fitted, relaxing, trying
+from benchmarks.gradients.moments import Objective, bound, moments
+from benchmarks.gradients.two_choices import Draws, world_of
+
+ITEMS = 40_000
+
+WORLD = world_of(3)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Tests share a machine with others."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def foretells(soft_NT: Tensor, draws: Draws) -> Tensor:
+    """What the reward is at every corner."""
+    return (soft_NT * draws.world.late_RT[draws.route_N]).sum(1)
+
+
+def deceives(soft_NT: Tensor, draws: Draws) -> Tensor:
+    """Loud, and of another mind than the reward."""
+    return 10 * soft_NT[:, 0] ** 2 - 5 * foretells(soft_NT, draws)
+
+
+FORETOLD, DECEITFUL = WORLD.late_RT, -5 * WORLD.late_RT.flip(1)
+
+SURROGATES: dict[str, Objective] = {
+    "relaxed, good": relaxing(foretells, 1.0),
+    "relaxed, hostile": relaxing(deceives, 1.0),
+    "tried, good": trying(FORETOLD, 1.0),
+    "tried, hostile": trying(DECEITFUL, 1.0),
+}
+
+
+@pytest.mark.parametrize("objective", [*UNBIASED.values(), *SURROGATES.values()], ids=[*UNBIASED, *SURROGATES])
+def test_the_mean_is_the_exact_gradient(objective: Objective) -> None:
+    exact_P = WORLD.exact()
+    found = moments(objective, WORLD, ITEMS, seed=1)
+    assert float(found.z_P(exact_P).max()) < bound(len(exact_P) * (len(UNBIASED) + len(SURROGATES)))
+
+
+@pytest.mark.parametrize("objective", BIASED.values(), ids=BIASED)
+def test_a_biased_one_is_found_out(objective: Objective) -> None:
+    exact_P = WORLD.exact()
+    assert float(moments(objective, WORLD, ITEMS, seed=1).z_P(exact_P).max()) > bound(len(exact_P) * len(BIASED))
+
+
+def test_a_surrogate_costs_variance_only_until_its_coefficient_is_fitted() -> None:
+    plain = moments(UNBIASED["score"], WORLD, ITEMS, seed=1).variance
+    hostile = moments(trying(DECEITFUL, 1.0), WORLD, ITEMS, seed=1).variance
+    held = moments(fitted(lambda each: trying(DECEITFUL, each), WORLD, seed=7), WORLD, ITEMS, seed=1).variance
+    assert hostile > 5 * plain
+    assert held < 1.05 * plain
+
+
+def test_rao_blackwell_has_less_variance_than_gumbel_and_the_same_mean() -> None:
+    gumbel, averaged = (moments(BIASED[each], WORLD, ITEMS, seed=1) for each in ("gumbel", "rao-blackwell"))
+    assert averaged.variance < 0.8 * gumbel.variance
+    error_P = ((gumbel.variance_P + averaged.variance_P) / averaged.pairs).sqrt()
+    assert float(((gumbel.mean_P - averaged.mean_P).abs() / error_P).max()) < bound(len(error_P))
+
+
+def test_baselines_that_are_no_descendants_lower_the_variance() -> None:
+    plain, less = (moments(UNBIASED[each], WORLD, ITEMS, seed=1).variance for each in ("score", "score, baselines"))
+    assert less < plain
