@@ -1,6 +1,7 @@
 """Takes the address of a server apart; what no client could connect to is refused where it is declared."""
 
 import re
+from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from stretto.types.errors import UsageError
@@ -22,6 +23,14 @@ def is_host(text: str) -> bool:
     """Whether every client takes it for the same host: none with an escape, a backslash, which some read as /, or
     what stands for something else, as in a file that was to be filled in."""
     return ":" in text or not any(mark in text for mark in "%\\${}<>*")
+
+
+def is_here(host: str) -> bool:
+    """Whether a host is this machine, by an address or a name that never leads elsewhere (RFC 6761, section 6.3)."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def _shown(url: str) -> str:

@@ -6,10 +6,10 @@ cloud hands out credentials. So the file names servers, and the environment says
 
 import os
 from fnmatch import fnmatchcase
-from ipaddress import ip_address
 from typing import Final
 
 from stretto.components.acp.target import Target
+from stretto.components.web_address import is_here
 from stretto.types.errors import UsageError
 
 VARIABLE: Final = "STRETTO_ACP_ALLOW"
@@ -20,7 +20,7 @@ only this machine's own addresses may be called."""
 def check_allowed(target: Target, what: str) -> None:
     """Raises UsageError for a server that may not be called."""
     listed = os.environ.get(VARIABLE)
-    allowed = _is_loopback(target.host) if listed is None else any(_fits(target, entry) for entry in _entries(listed))
+    allowed = is_here(target.host) if listed is None else any(_fits(target, entry) for entry in _entries(listed))
     if not allowed:
         beside = f": allowed are {listed}" if listed else f": without {VARIABLE} only this machine may be"
         grown = f"{listed},{target.place}" if listed else target.place
@@ -41,10 +41,3 @@ def _fits(target: Target, entry: str) -> bool:
         return fnmatchcase(host, entry)
     name, colon, of_port = entry.partition(":")
     return fnmatchcase(host, name) and (not colon or fnmatchcase(port, of_port))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

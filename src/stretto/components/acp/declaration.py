@@ -10,7 +10,7 @@ from stretto.acp.names import Verb
 from stretto.components.acp.settings import AcpSettings, Pin
 from stretto.components.option_shapes import ANY_TEXT, Make
 from stretto.spec.records import Fields, Key, Record
-from stretto.spec.shapes import Choice, Duration, Whole
+from stretto.spec.shapes import Choice, Duration, Flag, Whole
 from stretto.types.protocols import Component
 
 URL: Final = Key(
@@ -58,6 +58,12 @@ CA: Final = Key(
     example="ca: ./ca.pem",
     also=("cafile", "ca_file"),
 )
+UNENCRYPTED: Final = Key(
+    "unencrypted",
+    Flag(),
+    means="the token may go to another machine without TLS, for others on the way to read; no when absent",
+    example="unencrypted: true",
+)
 PIN: Final = Key(
     "pin",
     Choice(Pin),
@@ -81,7 +87,7 @@ DESCRIBE_TIMEOUT: Final = Key(
     example="describe_timeout: 2s",
 )
 
-_PLAIN: Final[tuple[Key[Any], ...]] = (VERB, PIN, MAX_CONNECTIONS, MAX_RESPONSE_BYTES, DESCRIBE_TIMEOUT)
+_PLAIN: Final[tuple[Key[Any], ...]] = (VERB, UNENCRYPTED, PIN, MAX_CONNECTIONS, MAX_RESPONSE_BYTES, DESCRIBE_TIMEOUT)
 _TEXT: Final = (URL, TOKEN_ENV)
 _FILES: Final = (CARD, CA)
 

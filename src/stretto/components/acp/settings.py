@@ -11,6 +11,7 @@ import msgspec
 from stretto.acp.names import STEP_VERBS, Verb
 from stretto.components.acp.allowed import check_allowed
 from stretto.components.acp.target import Target, read_target
+from stretto.components.web_address import is_here
 from stretto.types.arguments import check_fields
 from stretto.types.errors import UsageError
 
@@ -50,6 +51,8 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Environment variable with the bearer token."""
     ca: Path | None = None
     """Certificates to trust in place of the system's, PEM."""
+    unencrypted: bool = False
+    """Whether the token may go to another machine without TLS."""
     pin: Pin = Pin.DIGEST
     max_connections: int = DEFAULT_MAX_CONNECTIONS
     max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES
@@ -74,12 +77,12 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise self._wrong(f"has token_env '{self.token_env}'; expected the name of an environment variable")
         if self.ca is not None and not target.is_secure:
             raise self._wrong(f"has `ca`, which has no effect without TLS: {target.scheme}s")
-        if self.token_env and not target.is_secure and not _is_here(target):
-            raise self._wrong(f"would send its token unencrypted to {target.place}; use acp+{target.scheme}s")
+        is_open = bool(self.token_env) and not target.is_secure and not is_here(target.host)
+        if is_open and not self.unencrypted:
+            use = f"use acp+{target.scheme}s, or say `unencrypted: true` where others on the way may read it"
+            raise self._wrong(f"would send its token unencrypted to {target.place}; {use}")
+        if self.unencrypted and not is_open:
+            raise self._wrong("has `unencrypted`, and sends no token without TLS to another machine; remove it")
 
     def _wrong(self, what: str) -> UsageError:
         return UsageError(f"component '{self.name}' {what}")
-
-
-def _is_here(target: Target) -> bool:
-    return target.host in ("localhost", "127.0.0.1", "::1")

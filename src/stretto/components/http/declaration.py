@@ -11,6 +11,7 @@ from stretto.components.http.compiling import compile_action
 from stretto.components.http.pairs import is_header_name
 from stretto.components.http.request_keys import HEADERS, URL
 from stretto.components.http.response_keys import ERRORS
+from stretto.components.http.secrecy import check_secrecy
 from stretto.components.http.service import HttpService
 from stretto.components.http.service_keys import (
     ACTION_FIELD,
@@ -56,6 +57,7 @@ def _build(fields: Fields) -> Make | None:
             compiled[name] = found
     if len(compiled) < len(specs) or not _check_effects(fields, list(compiled.values())):
         return None
+    check_secrecy(fields, specs, compiled)
     settings = HttpSettings(
         actions={name: spec.written for name, spec in specs.items()},
         compiled=compiled,

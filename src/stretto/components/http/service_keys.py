@@ -75,6 +75,13 @@ PROXY: Final = Key(
     means="address of a proxy to go through; none when absent, whatever the environment says",
     example="proxy: http://proxy.example:3128",
 )
+UNENCRYPTED: Final = Key(
+    "unencrypted",
+    Flag(),
+    means="what stands in the environment may go to another machine without TLS, for others on the way to read; no "
+    "when absent",
+    example="unencrypted: true",
+)
 CA: Final = Key(
     "ca",
     ANY_TEXT,
@@ -105,6 +112,7 @@ SERVICE_KEYS: Final[tuple[Key[Any], ...]] = (
     MAX_CONNECTIONS,
     MAX_RESPONSE_BYTES,
     PROXY,
+    UNENCRYPTED,
     CA,
     CLIENT_CERT,
     CLIENT_KEY,

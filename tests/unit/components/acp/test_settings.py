@@ -7,6 +7,7 @@ import pytest
 
 from stretto.components.acp.allowed import VARIABLE, check_allowed
 from stretto.components.acp.declaration import make_acp
+from stretto.components.acp.settings import AcpSettings
 from stretto.components.acp.target import read_target
 from stretto.types.errors import UsageError
 
@@ -73,6 +74,26 @@ def test_a_token_does_not_leave_the_machine_unencrypted(tmp_path: Path, monkeypa
     monkeypatch.setenv(VARIABLE, "*")
     with pytest.raises(UsageError, match=r"would send its token unencrypted to shop\.example:1"):
         make_acp({"url": "acp+http://shop.example:1", "token_env": "T"}, "shop", tmp_path)
+
+
+def test_a_token_may_leave_unencrypted_where_that_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "*")
+    asked = AcpSettings(name="shop", url="acp+http://shop.example:1", token_env="T", unencrypted=True)
+    assert asked.check().host == "shop.example"
+
+
+@pytest.mark.parametrize(
+    ("url", "token_env"),
+    [
+        ("acp+http://shop.example:1", ""),
+        ("acp+https://shop.example:1", "T"),
+        ("acp+http://127.0.0.2:1", "T"),
+    ],
+)
+def test_what_no_other_can_read_needs_no_leave(url: str, token_env: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "*")
+    with pytest.raises(UsageError, match="has `unencrypted`, and sends no token without TLS to another machine"):
+        AcpSettings(name="shop", url=url, token_env=token_env, unencrypted=True).check()
 
 
 @pytest.mark.parametrize(

@@ -373,7 +373,9 @@ def test_its_digest_covers_what_it_asks_and_not_its_limits() -> None:
         return service(declaration).card.digest
 
     same = digest("url: http://h/{id}\njson: { a: input.b }")
-    assert digest("url: http://h/{id}\njson: { a: input.b }\nmax_connections: 3\nauth: { bearer: { env: A } }") == same
+    assert digest("url: http://h/{id}\njson: { a: input.b }\nmax_connections: 3\nproxy: http://p:1") == same
+    limits = "max_connections: 3\nauth: { bearer: { env: A } }\nunencrypted: true"
+    assert digest(f"url: http://h/{{id}}\njson: {{ a: input.b }}\n{limits}") == same
     written = "url: http://h/{id}\njson: { a: input.b }\nidempotent: true"
     assert digest(f"{written}\nidempotency_header: Idempotency-Key") == digest(written) != same
     others = [
