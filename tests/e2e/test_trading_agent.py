@@ -21,9 +21,9 @@ import stretto
 from stretto import Run, RunRequest, SoftmaxPolicy, Store
 from stretto.learn.options import TrainOptions
 from stretto.learn.rollouts import Rollouts
-from stretto.learn.samples import Downgraded, Exclusion, Recorded
 from stretto.learn.tasks import Task
 from stretto.learn.train import TrainResult, train
+from stretto.learn.usable import Downgraded, Exclusion, Recorded
 from stretto.record.model import decoded
 from stretto.testing import run_virtual
 from stretto.types.enums import Reason, RunStatus, StepStatus

@@ -6,7 +6,7 @@ import msgspec
 
 from stretto.learn.evaluate import REWARD, Figure, Key, Metric, Table, figure_of, grid, key_of, tables_of
 from stretto.learn.objective import Floats
-from stretto.learn.samples import Recorded
+from stretto.learn.usable import Recorded
 from stretto.stats.bootstrap import difference_interval
 from stretto.types.errors import LearningError
 

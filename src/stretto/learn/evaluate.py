@@ -8,7 +8,7 @@ import numpy as np
 
 from stretto.learn.objective import Floats
 from stretto.learn.rewards import reward_as_of
-from stretto.learn.samples import Recorded
+from stretto.learn.usable import Recorded
 from stretto.stats.bootstrap import Interval, ratio_interval
 from stretto.types.enums import RunStatus
 from stretto.types.errors import LearningError, UsageError

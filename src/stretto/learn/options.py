@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from stretto.learn.advantage import Scale
 from stretto.learn.objective import Objective
-from stretto.learn.samples import Downgraded
+from stretto.learn.usable import Downgraded
 from stretto.types.errors import UsageError
 
 DEFAULT_CLIP = 0.2

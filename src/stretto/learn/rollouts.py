@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from stretto.engine.request import RunRequest
-from stretto.learn.samples import Recorded
 from stretto.learn.tasks import RolloutRequest
+from stretto.learn.usable import Recorded
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
 from stretto.types.ids import RunId

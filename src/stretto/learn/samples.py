@@ -4,89 +4,26 @@ Nothing but the record is read: features are computed again from each step's rec
 log-probabilities are the behaviour. Shape letters: R runs, B decisions, A alternatives.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
-import msgspec
 import numpy as np
 
 from stretto.components.policy import SoftmaxPolicy
-from stretto.learn.completeness import dropped_fields
+from stretto.learn.completeness import Made
 from stretto.learn.matrix import Seen, seen
 from stretto.learn.objective import Bools, Floats, Ints, log_softmax
-from stretto.learn.rewards import reward_as_of
-from stretto.record.model import Annotation, Run, StepRecord, decoded
-from stretto.types.enums import Reason, RunStatus, StepStatus
+from stretto.learn.usable import ACCIDENTS, Downgraded, Exclusion, Group, Recorded, Rules, UsableRuns
+from stretto.record.model import StepRecord, decoded
+from stretto.types.enums import Reason, StepStatus
 from stretto.types.errors import PolicyMismatchError
 from stretto.types.ids import RunId
 from stretto.types.json import JsonObject
 from stretto.types.learning import Action
 
-ACCIDENTS: Final = frozenset({Reason.TIMEOUT, Reason.CONGESTION, Reason.BREAKER})
-"""Downgrades that befell a run: its reward tells of the weather, not of its choices (REQUIREMENTS M2)."""
-
-DOWNWEIGHT: Final = 0.25
-"""What such a run counts under `downweight`, where another counts 1: four of them move the policy as far as one choice
-does. No paper's figure; what it should be hangs on how much of the accident was chosen."""
-
-
-class Downgraded(StrEnum):
-    """What becomes of runs in which an accident downgraded a step."""
-
-    EXCLUDE = "exclude"
-    """They are left out."""
-    DOWNWEIGHT = "downweight"
-    """They count, a quarter each."""
-    KEEP = "keep"
-    """They count as if what befell them had been chosen."""
-
-
 LOGPROB_TOLERANCE: Final = 1e-6
 """Nats. Weights are float64 at both ends, so an honest difference is rounding, near 1e-14."""
-
-
-class Exclusion(StrEnum):
-    """Why a run or a decision teaches nothing."""
-
-    NOT_ENDED = "not_ended"
-    NOT_SUCCEEDED = "not_succeeded"
-    """It failed, was cancelled, expired, or is parked."""
-    BUSINESS_FALLBACK = "business_fallback"
-    """The workflow's fallback answered in its place: what that is rewarded for, no policy chose."""
-    SIMULATED = "simulated"
-    FIELD_DROPPED = "field_dropped"
-    ACCIDENT = "accident"
-    """A step was downgraded by a time-out, congestion or an open breaker."""
-    QUARANTINED = "quarantined"
-    """A value in it meant nothing, in a semantic domain of that mode: it waits for a label."""
-    REWARD_UNKNOWN = "reward_unknown"
-    NO_TASK = "no_task"
-    """It has no label ``task``, so no group."""
-    NO_DECISION = "no_decision"
-    """No step of it was decided by the component."""
-    FORCED = "forced"
-    """Decision: only one alternative was available, or a rule overrode the policy."""
-    NOT_SAMPLED = "not_sampled"
-    """Decision: the likeliest alternative was taken; nothing was explored."""
-    DOWNGRADED = "downgraded"
-    """Decision: the step's answer is not the policy's own."""
-
-
-class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """A run, and what was learnt of it later."""
-
-    run: Run
-    annotations: tuple[Annotation, ...] = ()
-
-
-class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose rewards are compared with each other: always both, never one implied."""
-
-    task: str
-    component: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,16 +64,10 @@ class Samples:
 class _Fold:
     """Samples while they are gathered."""
 
-    runs: list[RunId] = field(default_factory=list)
-    rewards: list[float] = field(default_factory=list)
-    weights: list[float] = field(default_factory=list)
-    groups: dict[Group, int] = field(default_factory=dict)
-    group: list[int] = field(default_factory=list)
+    usable: UsableRuns
     run: list[int] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
     inputs: list[JsonObject] = field(default_factory=list)
-    excluded: Counter[Exclusion] = field(default_factory=Counter)
-    refused: list[str] = field(default_factory=list)
 
 
 def collect(
@@ -157,81 +88,41 @@ def collect(
 
     Raises PolicyMismatchError when the record and the weights disagree.
     """
-    fold = _Fold()
+    rules = Rules(accidents=accidents, downgraded=downgraded, as_of_ns=as_of_ns)
+    fold = _Fold(UsableRuns(policy.name, Made.ACTIONS, rules))
     for item in recorded:
-        _fold_run(fold, item, policy, accidents, downgraded, as_of_ns)
+        _fold_run(fold, item)
     samples = _samples(fold, policy)
     _check_policy(samples, fold, policy, on_policy=on_policy)
     return samples
 
 
-def _fold_run(
-    fold: _Fold,
-    item: Recorded,
-    policy: SoftmaxPolicy,
-    accidents: frozenset[Reason],
-    downgraded: Downgraded,
-    as_of_ns: int | None,
-) -> None:
-    run = item.run
-    reward = reward_as_of(run, item.annotations, as_of_ns)
-    is_accident = any(step.reason in accidents for step in run.steps)
-    is_left_out = is_accident and downgraded is Downgraded.EXCLUDE
-    reason = _why_not(fold, run, policy.name, is_left_out=is_left_out)
-    if reason is None and reward is None:
-        reason = Exclusion.REWARD_UNKNOWN
-    steps = [step for step in run.steps if step.component == policy.name]
-    if reason is None and not steps:
-        reason = Exclusion.NO_DECISION
-    if reason is not None or reward is None:
-        fold.excluded[reason or Exclusion.REWARD_UNKNOWN] += 1
+def _fold_run(fold: _Fold, item: Recorded) -> None:
+    usable = fold.usable
+    reward = usable.reward_of(item)
+    if reward is None:
         return
     before = len(fold.actions)
-    for step in steps:
-        _fold_step(fold, step)
+    for step in item.run.steps:
+        if step.component == usable.component:
+            _fold_step(fold, step)
     if len(fold.actions) > before:
-        group = Group(task=run.labels["task"], component=policy.name)
-        fold.runs.append(run.id)
-        fold.rewards.append(reward)
-        fold.weights.append(DOWNWEIGHT if is_accident and downgraded is Downgraded.DOWNWEIGHT else 1.0)
-        fold.group.append(fold.groups.setdefault(group, len(fold.groups)))
-
-
-def _why_not(fold: _Fold, run: Run, policy: str, *, is_left_out: bool) -> Exclusion | None:
-    if run.status is None:
-        return Exclusion.NOT_ENDED
-    if run.simulated:
-        return Exclusion.SIMULATED
-    if run.status is RunStatus.BUSINESS_FALLBACK:
-        return Exclusion.BUSINESS_FALLBACK
-    if is_left_out:
-        return Exclusion.ACCIDENT
-    if any(step.is_quarantined for step in run.steps):
-        return Exclusion.QUARANTINED
-    if not run.succeeded:
-        return Exclusion.NOT_SUCCEEDED
-    dropped = dropped_fields(run, policy)
-    if dropped:
-        fold.refused.append(f"run {run.id} lacks {', '.join(dropped)}")
-        return Exclusion.FIELD_DROPPED
-    if not run.labels.get("task"):
-        return Exclusion.NO_TASK
-    return None
+        usable.add(item.run, reward)
 
 
 def _fold_step(fold: _Fold, step: StepRecord) -> None:
     if step.status is not StepStatus.OK:
-        fold.excluded[Exclusion.DOWNGRADED] += 1
+        fold.usable.excluded[Exclusion.DOWNGRADED] += 1
         return
     for action in step.actions:
         if action.forced:
-            fold.excluded[Exclusion.FORCED] += 1
+            fold.usable.excluded[Exclusion.FORCED] += 1
         elif action.propensity == 1.0:
-            fold.excluded[Exclusion.NOT_SAMPLED] += 1
+            fold.usable.excluded[Exclusion.NOT_SAMPLED] += 1
         else:
             fold.inputs.append(decoded(step.input))
             fold.actions.append(action)
-            fold.run.append(len(fold.runs))
+            fold.run.append(len(fold.usable.ids))
 
 
 def _samples(fold: _Fold, policy: SoftmaxPolicy) -> Samples:
@@ -250,13 +141,13 @@ def _samples(fold: _Fold, policy: SoftmaxPolicy) -> Samples:
         chosen_B=np.array([column[a.chosen] for a in fold.actions], np.int64),
         behaviour_B=np.array([a.logprob for a in fold.actions], np.float64),
         run_B=np.array(fold.run, np.int64),
-        rewards_R=np.array(fold.rewards, np.float64),
-        weights_R=np.array(fold.weights, np.float64),
-        group_R=np.array(fold.group, np.int64),
-        runs=tuple(fold.runs),
-        groups=tuple(fold.groups),
-        excluded=dict(sorted(fold.excluded.items())),
-        refused=tuple(fold.refused),
+        rewards_R=fold.usable.rewards_R,
+        weights_R=fold.usable.weights_R,
+        group_R=fold.usable.group_R,
+        runs=tuple(fold.usable.ids),
+        groups=tuple(fold.usable.groups),
+        excluded=dict(sorted(fold.usable.excluded.items())),
+        refused=tuple(fold.usable.refused),
     )
 
 

@@ -11,10 +11,11 @@ import msgspec
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.claim import claimed
 from stretto.learn.options import TrainOptions
-from stretto.learn.samples import Recorded, collect
+from stretto.learn.samples import collect
 from stretto.learn.state import Progress, TrainFolder, check_resumable
 from stretto.learn.tasks import RolloutRequest, Task, check_tasks, requests_of, tasks_digest
 from stretto.learn.update import Learner, UpdateReport
+from stretto.learn.usable import Recorded
 from stretto.types.errors import LearningError, UsageError
 from stretto.types.ids import RunId
 

@@ -18,7 +18,8 @@ from stretto.learn.matrix import Seen
 from stretto.learn.objective import Choices, Floats, Ints, Value
 from stretto.learn.optimizer import Adam
 from stretto.learn.options import TrainOptions
-from stretto.learn.samples import Exclusion, Samples, logprobs_of
+from stretto.learn.samples import Samples, logprobs_of
+from stretto.learn.usable import Exclusion
 from stretto.types.errors import LearningError
 from stretto.types.ids import Digest
 

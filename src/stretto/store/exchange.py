@@ -3,11 +3,10 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -20,6 +19,7 @@ from stretto.store.reader import Reader
 from stretto.store.reading import has_run
 from stretto.store.rows import kept_row, step_rows
 from stretto.store.settle import insert_annotation, write_effect
+from stretto.store.whole_file import whole_file
 from stretto.store.writer import Writer
 from stretto.types.enums import Durability
 from stretto.types.errors import StoreError, UsageError
@@ -68,7 +68,7 @@ def export_to(store: Keeper, out: Path, blobs_dir: Path | None, runs: Iterable[R
 
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with _whole(out) as file:
+        with whole_file(out) as file:
             export_runs(records(), file, blobs_dir or _beside(out))
     except OSError as error:
         raise StoreError(f"{out} cannot be written: {error.strerror or error}; choose another place") from error
@@ -100,23 +100,6 @@ def _own_files(path: Path) -> set[Path]:
     """The database with its write-ahead log and shared memory (sqlite.org/tempfiles.html)."""
     place = path.resolve()
     return {place, *(place.with_name(place.name + ending) for ending in ("-wal", "-shm", "-journal"))}
-
-
-@contextmanager
-def _whole(out: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `out` once it is whole; a pipe or a device is written as it stands."""
-    place = out.resolve()
-    if place.exists() and not place.is_file():
-        with place.open("wb") as file:
-            yield file
-        return
-    partial = place.with_name(f"{place.name}.partial")
-    try:
-        with partial.open("wb") as file:
-            yield file
-        partial.replace(place)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _beside(path: Path) -> Path:

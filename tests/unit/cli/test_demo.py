@@ -12,8 +12,8 @@ from stretto.cli.demo.place import PLACES, example_folder
 from stretto.cli.demo.study import QUICK, Size, Study, seed_of
 from stretto.learn.evaluate import Metric
 from stretto.learn.imitate import ImitationReport
-from stretto.learn.samples import Recorded
 from stretto.learn.train import TrainResult
+from stretto.learn.usable import Recorded
 from stretto.record.model import NULL, Manifest, Run, StepRecord
 from stretto.types.enums import RunStatus, StepStatus
 from stretto.types.errors import UsageError

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from stretto.cli.demo.left_out import left_out
 from stretto.learn.options import TrainOptions
-from stretto.learn.samples import Exclusion
 from stretto.learn.update import UpdateReport
+from stretto.learn.usable import Exclusion
 from stretto.types.ids import Digest
 
 OPTIONS = TrainOptions(updates=2, tasks_per_update=6)

@@ -496,7 +496,7 @@ def test_a_replay_with_changed_components_says_so_in_its_run(cli: Cli, ran: Ran,
 def test_runs_without_a_verb_shows_the_verbs(cli: Cli) -> None:
     told = cli("runs")
     assert told.code == 2
-    assert all(verb in told.out for verb in ("list", "show", "resume", "export", "import", "delete"))
+    assert all(verb in told.out for verb in ("list", "show", "resume", "export", "samples", "import", "delete"))
 
 
 def test_an_unknown_verb_gets_the_nearest(cli: Cli) -> None:

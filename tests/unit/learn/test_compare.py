@@ -6,7 +6,7 @@ import pytest
 
 from stretto.learn.compare import compare
 from stretto.learn.evaluate import Metric, evaluate
-from stretto.learn.samples import Recorded
+from stretto.learn.usable import Recorded
 from stretto.record.model import Annotation
 from stretto.types.enums import RunStatus
 from stretto.types.errors import LearningError

@@ -11,7 +11,8 @@ import pytest
 
 from stretto.components.policy import SoftmaxPolicy
 from stretto.components.policy_weights import PolicyWeights
-from stretto.learn.samples import DOWNWEIGHT, Downgraded, Exclusion, Group, Recorded, collect, logprobs_of
+from stretto.learn.samples import collect, logprobs_of
+from stretto.learn.usable import DOWNWEIGHT, Downgraded, Exclusion, Group, Recorded
 from stretto.record.model import NULL, Annotation, ErrorInfo, Manifest, Run, StepRecord
 from stretto.types.enums import Reason, RunStatus, StepStatus
 from stretto.types.errors import PolicyMismatchError

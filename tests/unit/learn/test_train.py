@@ -17,11 +17,11 @@ from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.advantage import Scale
 from stretto.learn.claim import claimed
 from stretto.learn.options import TrainOptions
-from stretto.learn.samples import Exclusion, Recorded
 from stretto.learn.state import TrainFolder
 from stretto.learn.tasks import RolloutRequest, Task
 from stretto.learn.train import TrainResult, train
 from stretto.learn.update import UpdateReport
+from stretto.learn.usable import Exclusion, Recorded
 from stretto.types.enums import Reason, RunStatus
 from stretto.types.errors import LearningError, PolicyMismatchError, StoreError, UsageError
 from stretto.types.ids import RunId

@@ -11,9 +11,9 @@ from stretto.components.policy import SoftmaxPolicy
 from stretto.engine.engine import Engine
 from stretto.engine.request import RunRequest
 from stretto.learn.options import TrainOptions
-from stretto.learn.samples import Recorded
 from stretto.learn.tasks import RolloutRequest, Task
 from stretto.learn.train import TrainResult, train
+from stretto.learn.usable import Recorded
 from stretto.plan.model import FIRST_FREE_SLOT, Plan
 from stretto.record.codec import decode_run, encode_run
 from stretto.record.model import Manifest

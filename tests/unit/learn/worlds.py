@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from stretto.components.policy import SoftmaxPolicy
-from stretto.learn.samples import Recorded
 from stretto.learn.tasks import RolloutRequest, Task
+from stretto.learn.usable import Recorded
 from stretto.record.canonical import snapshot
 from stretto.record.model import Manifest, Run, StepRecord
 from stretto.types.budget import Budget, BudgetSpec

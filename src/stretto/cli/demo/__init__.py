@@ -29,7 +29,7 @@ from stretto.cli.stopping import run_async
 from stretto.cli.terminal import note, notes, print_json, results, show, stdout_for_results_only
 from stretto.cli.timeline import legend, timeline
 from stretto.learn.evaluate import terms_of
-from stretto.learn.samples import Recorded
+from stretto.learn.usable import Recorded
 from stretto.record.model import Run
 from stretto.runtime.load import load
 from stretto.store.sqlite import Store

@@ -6,7 +6,7 @@ import msgspec
 
 from stretto.learn.compare import compare
 from stretto.learn.evaluate import Figure, Metric, evaluate, terms_of
-from stretto.learn.samples import Recorded
+from stretto.learn.usable import Recorded
 from stretto.types.enums import RunStatus
 
 Metrics = Mapping[str, Metric]

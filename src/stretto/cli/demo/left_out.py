@@ -6,8 +6,8 @@ from typing import Final
 
 from stretto.cli.words import count_text
 from stretto.learn.options import TrainOptions
-from stretto.learn.samples import Exclusion
 from stretto.learn.update import UpdateReport
+from stretto.learn.usable import Exclusion
 
 _OF_DECISIONS: Final = frozenset({Exclusion.FORCED, Exclusion.NOT_SAMPLED, Exclusion.DOWNGRADED})
 """Reasons that leave out a decision and not its run."""

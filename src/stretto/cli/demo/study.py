@@ -15,9 +15,9 @@ from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.imitate import Example as Shown, ImitationReport, imitate
 from stretto.learn.options import TrainOptions
 from stretto.learn.rollouts import Rollouts
-from stretto.learn.samples import Recorded
 from stretto.learn.tasks import RolloutRequest, Task
 from stretto.learn.train import TrainResult, train
+from stretto.learn.usable import Recorded
 from stretto.record.model import decoded
 from stretto.runtime.workflow import Workflow
 from stretto.types.enums import StepStatus

@@ -13,6 +13,7 @@ class RunVerbs(LazyGroup):
         "show": "stretto.cli.runs.show",
         "resume": "stretto.cli.runs.resume",
         "export": "stretto.cli.runs.export",
+        "samples": "stretto.cli.runs.samples",
         "import": "stretto.cli.runs.importing",
         "delete": "stretto.cli.runs.delete",
     }
@@ -23,4 +24,4 @@ app = typer.Typer(cls=RunVerbs, add_completion=False, no_args_is_help=True)
 
 @app.callback()
 def runs() -> None:
-    """List, show, resume, export, import and delete recorded runs."""
+    """List, show, resume, export, import and delete recorded runs, and make samples for a trainer of them."""

@@ -1,0 +1,138 @@
+"""Recorded runs folded into what a trainer of language models learns from: token sequences with their advantages.
+
+Nothing but the record is read, and of a call nothing but its tokens: whether a workflow asked the model or an agent
+behind a gateway did makes no difference. Ids are as sampled, never made again from a text. Shape letters: R runs,
+S sequences, P tokens of a prompt, T tokens behind it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stretto.learn.advantage import Advantages, Scale, group_advantages
+from stretto.learn.completeness import Made
+from stretto.learn.joining import Joined, Sampled, joined, sampled_of
+from stretto.learn.objective import Floats, Ints
+from stretto.learn.usable import ACCIDENTS, Downgraded, Exclusion, Group, Recorded, Rules, UsableRuns
+from stretto.record.model import Run, StepRecord
+from stretto.types.enums import Reason, StepStatus
+from stretto.types.errors import LearningError
+from stretto.types.ids import RunId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenSamples:
+    """What one model learns from."""
+
+    component: str
+    """The model's, in the runs."""
+    sequences: tuple[Joined, ...]
+    run_S: Ints
+    """Each sequence's run, an index into the R runs."""
+    rewards_R: Floats
+    weights_R: Floats
+    """What each run counts: 1, or less for one that an accident downgraded."""
+    group_R: Ints
+    """Each run's group, an index into `groups`."""
+    runs: tuple[RunId, ...]
+    groups: tuple[Group, ...]
+    excluded: Mapping[Exclusion, int]
+    """How many runs or calls were left out, by reason."""
+    refused: tuple[str, ...]
+    """What was dropped from which run, in words."""
+
+    @property
+    def tokens(self) -> int:
+        """How many the model sampled: what is learnt from."""
+        return sum(int(each.mask.sum()) for each in self.sequences)
+
+    def advantages(self, scale: Scale = Scale.STD) -> Advantages:
+        """Each run's advantage over its group; that of a sequence is its run's."""
+        return group_advantages(self.rewards_R, self.group_R, scale, weights_R=self.weights_R)
+
+
+@dataclass(slots=True)
+class _Fold:
+    """Samples while they are gathered."""
+
+    usable: UsableRuns
+    sequences: list[Joined] = field(default_factory=list)
+    run: list[int] = field(default_factory=list)
+
+
+def collect_tokens(
+    recorded: Iterable[Recorded],
+    component: str,
+    *,
+    accidents: frozenset[Reason] = ACCIDENTS,
+    downgraded: Downgraded = Downgraded.EXCLUDE,
+    as_of_ns: int | None = None,
+) -> TokenSamples:
+    """Fold runs into the samples of one model, by the rules of `samples.collect`.
+
+    A call whose prompt begins with an earlier call's prompt and answer goes on with its sequence: what lies between is
+    there and not learnt from. Any other begins one of its own, so every token is learnt from once.
+    """
+    rules = Rules(accidents=accidents, downgraded=downgraded, as_of_ns=as_of_ns)
+    fold = _Fold(UsableRuns(component, Made.MODEL_CALLS, rules))
+    for item in recorded:
+        _fold_run(fold, item)
+    usable = fold.usable
+    return TokenSamples(
+        component=component,
+        sequences=tuple(fold.sequences),
+        run_S=np.array(fold.run, np.int64),
+        rewards_R=usable.rewards_R,
+        weights_R=usable.weights_R,
+        group_R=usable.group_R,
+        runs=tuple(usable.ids),
+        groups=tuple(usable.groups),
+        excluded=dict(sorted((+usable.excluded).items())),
+        refused=tuple(usable.refused),
+    )
+
+
+def models_of(run: Run) -> set[str]:
+    """The components of a run that recorded completions."""
+    return {step.component for step in run.steps if step.model_calls and step.component}
+
+
+def only_model(recorded: Iterable[Recorded]) -> str:
+    """The one component that completed anything in these runs. Raises LearningError when there is none, or several."""
+    found = sorted({name for item in recorded for name in models_of(item.run)})
+    match found:
+        case [name]:
+            return name
+        case []:
+            raise LearningError("no model was asked in these runs, so there are no tokens to learn from")
+    raise LearningError(f"these runs asked the models {', '.join(found)}; say which one is to learn")
+
+
+def _fold_run(fold: _Fold, item: Recorded) -> None:
+    usable = fold.usable
+    reward = usable.reward_of(item)
+    if reward is None:
+        return
+    steps = sorted((step for step in item.run.steps if step.component == usable.component), key=_begun)
+    calls = [call for step in steps for call in _sampled(fold, step)]
+    if calls:
+        sequences = joined(calls)
+        fold.sequences += sequences
+        fold.run += [len(usable.ids)] * len(sequences)
+        usable.add(item.run, reward)
+
+
+def _begun(step: StepRecord) -> float:
+    return step.started_ms
+
+
+def _sampled(fold: _Fold, step: StepRecord) -> list[Sampled]:
+    """The completions of a step that can be learnt from; others are counted."""
+    excluded = fold.usable.excluded
+    if step.status is not StepStatus.OK:
+        excluded[Exclusion.DOWNGRADED] += 1
+        return []
+    found = [sampled_of(step.path, call) for call in step.model_calls]
+    excluded[Exclusion.TOKENS_UNTOLD] += found.count(None)
+    return [each for each in found if each is not None]
