@@ -121,8 +121,9 @@ async def test_each_tool_is_a_component_with_its_own_schemas(serve: Serve) -> No
 async def test_trace_context_travels_and_a_write_carries_its_effect_key(serve: Serve) -> None:
     server = await serve(effects={"meta": "write"})
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    response = await server(request_for(tool="meta", _traceparent=trace, _path="a/b"))
-    assert response.output["result"] == {"traceparent": trace, "stretto/effect-key": "run-1/a/b"}  # type: ignore[index]
+    response = await server(request_for(tool="meta", _traceparent=trace, _tracestate="v=1", _path="a/b"))
+    expected = {"traceparent": trace, "tracestate": "v=1", "stretto/effect-key": "run-1/a/b"}
+    assert response.output["result"] == expected  # type: ignore[index]
     server = await serve(effects={"meta": "read"})
     assert (await server(request_for(tool="meta"))).output["result"] == {}  # type: ignore[index]
 
@@ -357,7 +358,7 @@ async def test_a_server_that_dies_during_a_write_leaves_it_in_doubt_and_is_start
     assert (await server(ask("echo", text="back"))).output == {"ok": True, "result": "back"}
 
 
-@pytest.mark.parametrize("tool", ["read_then_die", "put"])
+@pytest.mark.parametrize("tool", ["read_then_die", "put", "put_by_key"])
 async def test_a_lost_read_and_an_idempotent_write_may_be_sent_again(serve: Serve, tool: str) -> None:
     with pytest.raises(ComponentError, match="exit code 3") as caught:
         await (await serve())(ask(tool))

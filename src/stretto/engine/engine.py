@@ -169,6 +169,8 @@ class Engine:
             run.budget = RunBudget.of(request.budget)
         if request.traceparent:
             run.traceparent = request.traceparent
+        if request.tracestate:
+            run.tracestate = request.tracestate
         if request.effect_key:
             run.effect_key = request.effect_key
         if request.baggage:
@@ -227,6 +229,7 @@ class Engine:
             seed=run.seed,
             baggage=request.baggage,
             traceparent=request.traceparent,
+            tracestate=request.tracestate,
             resumed=history is not None and history.mode is Mode.RESUME,
         )
         reference = request.reference

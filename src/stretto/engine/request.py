@@ -31,6 +31,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """In place of the workflow's own."""
     parent: str = ""
     traceparent: str = ""
+    tracestate: str = ""
+    """What tracing systems add to `traceparent`."""
     effect_key: str = ""
     """Of the call that the run answers, where it may write. Under durability ``step`` the store refuses a second run
     with it, unless what became of the first was a failure."""
@@ -42,9 +44,12 @@ def check_request(request: RunRequest) -> None:
     check_text("tenant", request.tenant)
     check_text("parent", request.parent)
     check_text("traceparent", request.traceparent)
+    check_text("tracestate", request.tracestate)
     check_text("effect_key", request.effect_key)
     if not (request.traceparent.isascii() and request.traceparent.isprintable()):
         raise wrong("traceparent", request.traceparent, "W3C trace context, one line such as 00-<32 hex>-<16 hex>-01")
+    if not (request.tracestate.isascii() and request.tracestate.isprintable()):
+        raise wrong("tracestate", request.tracestate, "W3C trace context, one line such as vendor=value,other=value")
     _check_texts("labels", request.labels)
     _check_texts("baggage", request.baggage)
     _check_values("memory", request.memory)
@@ -68,6 +73,7 @@ def request_of(run: Run, baggage: Mapping[str, str]) -> RunRequest:
         budget=None if run.budget is None else run.budget.spec,
         parent=run.parent,
         traceparent=run.traceparent,
+        tracestate=run.tracestate,
         baggage=baggage,
     )
 

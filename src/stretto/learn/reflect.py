@@ -144,6 +144,7 @@ def _info(run: Run) -> RunInfo:
         labels=run.labels,
         seed=run.seed,
         traceparent=run.traceparent,
+        tracestate=run.tracestate,
     )
 
 

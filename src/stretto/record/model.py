@@ -228,6 +228,8 @@ class Run(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):
     """Run id of the caller, for a run that another run started."""
     traceparent: str = ""
     """Trace context of the caller (W3C Trace Context, section 3.2)."""
+    tracestate: str = ""
+    """What tracing systems add to it (section 3.3)."""
     effect_key: str = ""
     """By which the caller knows the call that this run answers, where the run may write: one key, one such run."""
     baggage: tuple[str, ...] = ()

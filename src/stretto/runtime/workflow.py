@@ -293,6 +293,7 @@ class Workflow:
             labels={**run.labels, "purpose": "replay"},
             parent="",
             traceparent="",
+            tracestate="",
         )
         return await engine.replay(self.plan, run, request, outputs=outputs or {}, dry_run=dry_run)
 

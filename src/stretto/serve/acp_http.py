@@ -113,7 +113,7 @@ class AcpHttp:
     def _not_posted(self, verb: Verb, scope: Scope) -> Reply:
         if verb is Verb.DESCRIBE and scope["method"] in _READING:
             return Reply(200, (_JSON,), encode(self._desk.describe(m.DescribeRequest())))
-        return _not_by(scope, "POST")
+        return not_by(scope, "POST")
 
     def _hold_token(self, headers: Headers) -> None:
         if self._tokens is not None:
@@ -139,7 +139,7 @@ class AcpHttp:
             message = f"{scope['method']} {path[:200]} is not served; served are {served} and {OPENAPI}{beside}"
             return problem_reply(Failure(code=Code.NOT_FOUND, message=message))
         if scope["method"] not in _READING:
-            return _not_by(scope, "GET, HEAD")
+            return not_by(scope, "GET, HEAD")
         if path == "/livez":
             return Reply(200, (_TEXT,), b"ok\n")
         if path == "/readyz":
@@ -170,7 +170,8 @@ def problem_reply(failure: Failure) -> Reply:
     return Reply(status, tuple(sent), body)
 
 
-def _not_by(scope: Scope, allowed: str) -> Reply:
-    message = f"{scope['path']} is not served by {scope['method']}; ask by {allowed}"
+def not_by(scope: Scope, allowed: str) -> Reply:
+    """The refusal of a method."""
+    message = f"{scope['path'][:200]} is not served by {scope['method']}; ask by {allowed}"
     reply = problem_reply(Failure(code=Code.INVALID_ARGUMENT, message=message))
     return Reply(reply.status, (*reply.headers, (b"allow", allowed.encode())), reply.body)

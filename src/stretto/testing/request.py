@@ -20,6 +20,7 @@ def request_for(
     _labels: Mapping[str, str] | None = None,
     _reference: Json = None,
     _traceparent: str = "",
+    _tracestate: str = "",
     _effect: Effect = Effect.READ,
     _action: str = "",
     _deadline: float | None = None,
@@ -37,6 +38,7 @@ def request_for(
         seed=_seed,
         reference=_reference,
         traceparent=_traceparent,
+        tracestate=_tracestate,
     )
     budget = Budget(Pool(), None, None)
     return Request(fields, Call(run, StepPath(_path), _attempt, _action, _effect, _deadline, budget, _caller))

@@ -1,7 +1,7 @@
 """What passes between the engine and a component."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -21,6 +21,11 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """In the currency of the workflow's budget."""
 
 
+TRACEPARENT: Final = "traceparent"
+
+TRACESTATE: Final = "tracestate"
+
+
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What is fixed for a whole run and travels with every call in it."""
 
@@ -36,8 +41,18 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Gold answers. The engine shows it to steps of kind ``reward`` only; to all others it is None."""
     baggage: Mapping[str, str] = msgspec.field(default_factory=dict)
     traceparent: str = ""
+    tracestate: str = ""
+    """What tracing systems add to `traceparent`; nothing without one (W3C Trace Context, section 3.3)."""
     resumed: bool = False
     """It goes on with what an earlier process, or an earlier life of the run, began: sessions of then are gone."""
+
+    @property
+    def trace(self) -> dict[str, str]:
+        """Its trace context, as far as there is one, by the names that headers of HTTP and keys of MCP have for it."""
+        if not self.traceparent:
+            return {}
+        told = {TRACEPARENT: self.traceparent}
+        return {**told, TRACESTATE: self.tracestate} if self.tracestate else told
 
 
 class Caller(Protocol):

@@ -37,6 +37,7 @@ TOOLS = [
     tool("count", {"key": {"type": "string"}, "by": {"type": "integer"}}),
     tool("reset", {"key": {"type": "string"}, "fail": {"type": "boolean"}}),
     tool("put", annotations={"readOnlyHint": False, "idempotentHint": True}),
+    tool("put_by_key", annotations={"readOnlyHint": False}, _meta={"stretto/idempotent": True}),
     tool("structured", outputSchema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
     *(
         tool(name)
@@ -63,7 +64,7 @@ def call(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[str
     if name == "reset":
         STATE[key] = 0
         return {**text("cannot reset"), "isError": True} if arguments.get("fail") else {"content": []}
-    if name in ("die", "put", "read_then_die"):
+    if name in ("die", "put", "put_by_key", "read_then_die"):
         print("about to divide by zero\nZeroDivisionError: division by zero", file=sys.stderr, flush=True)
         sys.exit(3)
     if name == "flood":

@@ -36,6 +36,7 @@ def admit(**given: Any) -> Ledger:
         ({"labels": {"task": 1}}, r"labels\['task'\] is 1; expected text"),
         ({"labels": {"task": "\udcff"}}, r"labels\['task'\] is .* no text in UTF-8"),
         ({"labels": {1: "a"}}, "a key of labels is 1; expected text"),
+        ({"tracestate": "a=b\nX-Admin: yes"}, "tracestate is .*; expected W3C trace context, one line such as vendor"),
         ({"traceparent": "00-1-2-01\r\nX-Admin: yes"}, "traceparent is .*; expected W3C trace context, one line"),
         ({"baggage": {"a": None}}, r"baggage\['a'\] is None; expected text"),
         ({"memory": 3}, "memory is 3; expected a mapping of names to JSON values"),

@@ -191,6 +191,7 @@ any_run = st.builds(
     retries=st.integers(0, 9),
     parent=texts,
     traceparent=texts,
+    tracestate=texts,
     baggage=st.lists(texts, max_size=2).map(tuple),
     replay_of=texts,
     simulated=st.booleans(),

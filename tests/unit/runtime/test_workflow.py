@@ -86,7 +86,7 @@ class Bank:
         self.components = (check, pay)
 
 
-def spending(seen: list[tuple[dict[str, str], str]] | None = None, broken: str = "") -> tuple[Any, ...]:
+def spending(seen: list[tuple[dict[str, str], dict[str, str]]] | None = None, broken: str = "") -> tuple[Any, ...]:
     """Components that use 10 tokens each, note what travelled with the run, and may break their schema."""
 
     def named(name: str) -> Any:
@@ -94,7 +94,7 @@ def spending(seen: list[tuple[dict[str, str], str]] | None = None, broken: str =
         async def say(context: Context) -> Said:
             context.usage(output_tokens=10)
             if seen is not None:
-                seen.append((dict(context.run.baggage), context.run.traceparent))
+                seen.append((dict(context.run.baggage), context.run.trace))
             return Said(3 if name == broken else name)  # type: ignore[arg-type]  # the mistake that was paid for
 
         return say
@@ -156,14 +156,15 @@ class TestRun:
 
         @stretto.component("work", effects="pure")
         async def work(n: int, context: Context) -> dict[str, int]:
-            seen.append((dict(context.run.baggage), context.run.traceparent))
+            seen.append((dict(context.run.baggage), context.run.trace))
             return {"n": n}
 
         async with workflow_of(ONE, work) as workflow:
-            asked = RunRequest(input={"n": 1}, baggage={"key": "secret"}, traceparent="00-1-2-01")
+            trace = {"traceparent": "00-1-2-01", "tracestate": "v=1"}
+            asked = RunRequest(input={"n": 1}, baggage={"key": "secret"}, traceparent="00-1-2-01", tracestate="v=1")
             run = await workflow.run_request(asked)
-        assert seen == [({"key": "secret"}, "00-1-2-01")]
-        assert (run.baggage, run.traceparent) == (("key",), "00-1-2-01")
+        assert seen == [({"key": "secret"}, trace)]
+        assert (run.baggage, run.traceparent, run.tracestate) == (("key",), *trace.values())
         written = b"".join(file.read_bytes() for file in workflow.store.path.parent.glob("runs.db*"))
         assert b"00-1-2-01" in written
         assert b"secret" not in written
@@ -390,17 +391,17 @@ class TestResume:
         assert [step.path for step in ended.steps if step.status is StepStatus.FAILED] == ["c"]
 
     async def test_its_trace_goes_on_and_its_baggage_must_be_given_again(self, workflow_of: WorkflowOf) -> None:
-        seen: list[tuple[dict[str, str], str]] = []
+        seen: list[tuple[dict[str, str], dict[str, str]]] = []
         workflow = workflow_of(SPENDING, *spending(seen))
-        baggage = {"key": "secret", "url": "x"}
-        cut = await self.interrupted(workflow, {}, baggage=baggage, traceparent="00-1-2-01")
+        baggage, trace = {"key": "secret", "url": "x"}, {"traceparent": "00-1-2-01", "tracestate": "v=1"}
+        cut = await self.interrupted(workflow, {}, baggage=baggage, **trace)
         with pytest.raises(UsageError, match=r"give it again to resume the run: baggage=\{'url': \.\.\.\}"):
             await workflow.resume(cut.id, baggage={"key": "secret"})
         with pytest.raises(UsageError, match=r"baggage\['key'\] is 3; expected text"):
             await workflow.resume(cut.id, baggage={"key": 3, "url": "x"})  # type: ignore[dict-item]
         ended = await workflow.resume(cut.id, baggage=baggage)
         assert (ended.status, ended.baggage, ended.traceparent) == (RunStatus.OK, ("key", "url"), "00-1-2-01")
-        assert seen == [(baggage, "00-1-2-01")] * 5
+        assert seen == [(baggage, trace)] * 5
 
     async def test_another_version_is_refused_and_the_run_left_as_it_was(
         self, workflow_of: WorkflowOf, tmp_path: Path

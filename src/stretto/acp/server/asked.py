@@ -1,10 +1,10 @@
 """From a request of the wire to the request that a component takes."""
 
-import re
 from typing import Final
 
 from stretto.acp.messages import BudgetLeft, Envelope
 from stretto.acp.server.served import Served
+from stretto.acp.server.trace import trace_of
 from stretto.types.budget import UNLIMITED, Budget, Pool
 from stretto.types.enums import Effect
 from stretto.types.ids import RunId, StepPath
@@ -12,9 +12,6 @@ from stretto.types.json import JsonObject
 from stretto.types.messages import Call, Request, RunInfo
 
 _NO_LIMIT: Final = BudgetLeft()
-
-_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[!-~]*)?")
-"""W3C Trace Context, section 3.2.2, and what later versions may add. Whoever gets another begins a trace of its own."""
 
 
 class KeyedCall(Call, frozen=True):
@@ -53,6 +50,7 @@ def request_of(e: Envelope, value: JsonObject, action: str, effect: Effect, dead
 def run_of(e: Envelope) -> RunInfo:
     """The run that a call belongs to, as far as the envelope tells."""
     workflow, _, rest = e.workflow_run_id.partition("@")
+    traceparent, tracestate = trace_of(e.traceparent, e.tracestate)
     return RunInfo(
         id=RunId(e.run_id),
         workflow_run_id=e.workflow_run_id,
@@ -62,7 +60,8 @@ def run_of(e: Envelope) -> RunInfo:
         labels=e.labels,
         seed=int(e.seed),
         baggage=e.baggage,
-        traceparent=e.traceparent if _TRACEPARENT.fullmatch(e.traceparent) else "",
+        traceparent=traceparent,
+        tracestate=tracestate,
     )
 
 

@@ -35,7 +35,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def digest(self) -> Digest:
         """Of what is asked: the same for every attempt."""
         try:
-            return digest_of(canonical([self.verb.value, self.served.card.name, self.value]))
+            return digest_of(f"{self.verb} {self.served.card.name} ".encode() + canonical(self.value))
         except NotJsonError as error:
             raise malformed(f"the input is no JSON that can be told from another: {error}") from error
 

@@ -28,6 +28,7 @@ def envelope_of(call: Call, ref: ComponentRef) -> Envelope:
         effect=call.effect,
         action=call.action,
         traceparent=run.traceparent,
+        tracestate=run.tracestate,
         baggage=dict(run.baggage),
         tenant=run.tenant,
         labels=dict(run.labels),

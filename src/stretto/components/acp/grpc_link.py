@@ -14,6 +14,7 @@ from stretto.components.acp.trust import trusting
 from stretto.components.loop_lock import open_elsewhere
 from stretto.components.web.failures import unreachable
 from stretto.types.errors import Code, ComponentError, MissingExtraError
+from stretto.types.messages import TRACEPARENT, TRACESTATE
 
 if TYPE_CHECKING:
     import grpc
@@ -79,7 +80,7 @@ class GrpcLink:
         from stretto.acp.status import DETAILS, failure_of_status
 
         token = token_of(self._settings)
-        metadata = _metadata(token, "" if envelope is None else envelope.traceparent)
+        metadata = _metadata(token, envelope)
         channel = self._of_this_loop()
         try:
             wire = request_bytes(verb, request)
@@ -120,11 +121,11 @@ class GrpcLink:
             raise open_elsewhere(f"component '{self._settings.name}'", loop)
 
 
-def _metadata(token: str, traceparent: str) -> tuple[tuple[str, str], ...]:
-    return (
-        *((("authorization", f"Bearer {token}"),) if token else ()),
-        *((("traceparent", traceparent),) if traceparent else ()),
-    )
+def _metadata(token: str, envelope: m.Envelope | None) -> tuple[tuple[str, str], ...]:
+    said = [("authorization", f"Bearer {token}" if token else "")]
+    if envelope is not None:
+        said += [(TRACEPARENT, envelope.traceparent), (TRACESTATE, envelope.tracestate)]
+    return tuple((name, text) for name, text in said if text)
 
 
 class _Channel:

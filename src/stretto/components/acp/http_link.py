@@ -18,6 +18,7 @@ from stretto.components.waiting import Wait
 from stretto.components.web.connections import Connections
 from stretto.components.web.failures import one_line, start_of
 from stretto.types.errors import Code, ComponentError, NotJsonError
+from stretto.types.messages import TRACEPARENT, TRACESTATE
 
 
 class HttpLink:
@@ -77,7 +78,11 @@ def _headers(token: str, envelope: m.Envelope) -> dict[str, str]:
     headers = dict(_JSON)
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    told = (("traceparent", envelope.traceparent), ("Idempotency-Key", envelope.effect_key))
+    told = (
+        (TRACEPARENT, envelope.traceparent),
+        (TRACESTATE, envelope.tracestate),
+        ("Idempotency-Key", envelope.effect_key),
+    )
     headers |= {name: text for name, text in told if text and text.isascii() and text.isprintable()}
     return headers
 

@@ -84,6 +84,7 @@ def _envelope(ref: m.ComponentRef, run: RunInfo, path: StepPath, about: bytes) -
         remaining_ms=LIMIT_MS,
         effect_key=f"{run.id}/{path}/{digest_of(about)[:_KEY_HEX]}",
         traceparent=run.traceparent,
+        tracestate=run.tracestate,
         tenant=run.tenant,
         labels=dict(run.labels),
         seed=str(run.seed),

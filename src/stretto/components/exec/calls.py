@@ -17,9 +17,6 @@ from stretto.types.messages import Call
 EFFECT_KEY: Final = "STRETTO_EFFECT_KEY"
 """Variable of a program that is started for a write: the same for every attempt, so that it may do it once."""
 
-TRACEPARENT: Final = "TRACEPARENT"
-"""Variable that carries W3C trace context, as OpenTelemetry's specification of environment variables has it."""
-
 
 class Output(msgspec.Struct, frozen=True):
     """What a program that was started for one call did."""
@@ -92,7 +89,8 @@ def too_long(settings: ExecSettings) -> UnreadableError:
 
 
 def _of_call(call: Call | None) -> dict[str, str]:
+    """Variables that tell of it; trace context as OpenTelemetry's specification of environment variables has it."""
     if call is None:
         return {}
     variables = {EFFECT_KEY: call.effect_key} if call.effect is Effect.WRITE else {}
-    return variables | ({TRACEPARENT: call.run.traceparent} if call.run.traceparent else {})
+    return variables | {name.upper(): text for name, text in call.run.trace.items()}

@@ -36,8 +36,7 @@ def request_of(
     implied = {"Accept": ACCEPTED[action.form], **({} if action.body is None else action.body.headers)}
     if idempotency_header and action.effect is Effect.WRITE:
         implied[idempotency_header] = quote(call.effect_key, safe="/[]!$&'()*+,;=:@")
-    if call.run.traceparent:
-        implied["traceparent"] = call.run.traceparent
+    implied |= call.run.trace
     return Outgoing(
         method=action.method,
         url=with_query(url, query),

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from stretto.components.mcp.errors import ServerLostError
 from stretto.components.mcp.life import Life, MakeWire
-from stretto.components.mcp.tools import Tool
+from stretto.components.mcp.tools import IDEMPOTENT, Tool
 from stretto.components.mcp.waiting import POSTED, Posted
 from stretto.components.waiting import Wait
 from stretto.types.errors import Code, ComponentError
@@ -134,7 +134,7 @@ def _described(tool: Any) -> Tool:  # mcp_types.Tool
         output=tool.output_schema,
         description=tool.description or "",
         reads_only=None if hints is None else hints.read_only_hint,
-        idempotent=hints is not None and bool(hints.idempotent_hint),
+        idempotent=bool(hints and hints.idempotent_hint) or (tool.meta or {}).get(IDEMPOTENT) is True,
     )
 
 

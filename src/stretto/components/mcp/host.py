@@ -25,9 +25,6 @@ from stretto.types.messages import Call, Response, RunInfo
 if TYPE_CHECKING:  # the SDK takes most of a second to import, so it is when the server is started
     from stretto.components.mcp.link import Link
 
-TRACEPARENT: Final = "traceparent"
-"""Key in ``_meta`` by which the protocol carries W3C trace context."""
-
 LISTING_TIME: Final = timedelta(seconds=30)
 """For the list of its tools, after the start; as long as the start has when nobody says otherwise."""
 
@@ -117,7 +114,7 @@ class McpHost:
         arguments = self._with_session_value(tool, arguments, lease)
         is_write = self.belt.effect_of(tool) is Effect.WRITE
         meta: dict[str, Json] = {EFFECT_KEY: call.effect_key} if is_write else {}
-        meta |= _trace(call.run)
+        meta |= call.run.trace
         with Wait() as wait:
             try:
                 result = await link.call(tool, arguments, meta, wait, lease.place if lease else None)
@@ -142,7 +139,7 @@ class McpHost:
             )
         arguments = self._with_session_value(tool, arguments, lease)
         try:
-            result = await link.call(tool, arguments, _trace(call.run), Wait(), lease.place if lease else None)
+            result = await link.call(tool, arguments, {**call.run.trace}, Wait(), lease.place if lease else None)
         except ServerLostError as error:
             raise lost(self.settings.name, tool, str(error), in_doubt=False) from error
         return output_of(result)
@@ -225,10 +222,6 @@ class McpHost:
         if not output["ok"]:
             text = f"MCP server '{self.settings.name}' did not reset the run's session with '{tool}': {output['error']}"
             raise ComponentError(text, Code.FAILED_PRECONDITION, sent=False)
-
-
-def _trace(run: RunInfo) -> dict[str, Json]:
-    return {TRACEPARENT: run.traceparent} if run.traceparent else {}
 
 
 def effects_by_tool(server: str, effects: Effect | str | Mapping[str, Effect | str] | None) -> dict[str, Effect]:

@@ -1,12 +1,17 @@
 """What is known about a server's tools: what the user declared, refined by what the server says of itself."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from stretto.types.card import ANY_ACTION
 from stretto.types.enums import Effect
 from stretto.types.json import JsonObject
+
+IDEMPOTENT: Final = "stretto/idempotent"
+"""Key in ``_meta`` of a tool: true where calls with one effect key happen once. The protocol's own hint says more: that
+calls with the same arguments do."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +26,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     reads_only: bool | None = None
     """The server's ``readOnlyHint``; None when it says nothing."""
     idempotent: bool = False
-    """The server's ``idempotentHint``."""
+    """The server's ``idempotentHint``, or what a server of ours says of calls with one effect key."""
 
 
 class ToolBelt(msgspec.Struct, frozen=True, kw_only=True):

@@ -166,9 +166,7 @@ def _headers(address: Address, run: RunInfo) -> dict[str, str]:
     headers = {**address.headers, "Content-Type": "application/json", "Accept": "application/json"}
     if address.key:
         headers["Authorization"] = f"Bearer {address.key}"
-    if run.traceparent:
-        headers["traceparent"] = run.traceparent
-    return headers
+    return headers | run.trace
 
 
 def _card(settings: OpenAiSettings) -> Card:

@@ -169,7 +169,7 @@ def _headers(request: Request) -> dict[str, str]:
     run = request.call.run
     headers = {"X-Workflow-Run-Id": run.workflow_run_id}
     headers |= {OTHER_TRAFFIC: "1"} if run.labels.get("purpose") else {}
-    return headers | ({"traceparent": run.traceparent} if run.traceparent else {})
+    return headers | run.trace
 
 
 def _card(settings: RuleSettings, analysis: "Analysis", rules: str) -> Card:

@@ -18,6 +18,7 @@ from stretto.serve.faces.chat_fields import ChatFields
 from stretto.serve.faces.chat_refusal import SHOULD_RETRY, refused_of, should_retry
 from stretto.serve.faces.chat_reply import WAITING, ChatReply, error_event, text_of
 from stretto.serve.faces.chat_request import ChatRequest, read_chat
+from stretto.serve.faces.heads import Heads, heads_in
 from stretto.serve.faces.receiving import UNREAD, received
 from stretto.serve.gateway.asgi import Answer
 from stretto.serve.gateway.refused import Refused, error_body
@@ -94,7 +95,7 @@ class ChatFace:
         else:
             async with received(scope, receive, self._asking.desk.limits) as body:
                 chat = read_chat(body)
-                await self._complete(chat, self._ask(chat, headers), answer)
+                await self._complete(chat, self._ask(chat, heads_in(scope["headers"])), answer)
 
     async def _complete(self, chat: ChatRequest, ask: Ask, answer: Answer) -> None:
         asked = asyncio.ensure_future(self._asking.answer(ask))
@@ -106,7 +107,7 @@ class ChatFace:
                 answer.headers["x-stretto-run"] = reply.answer.result.run_id
                 await answer.json(200, reply.body())
         except AcpError as error:
-            is_repeatable = bool(ask.key) or chat.model not in self._writing
+            is_repeatable = bool(ask.heads.key) or chat.model not in self._writing
             answer.headers[SHOULD_RETRY] = _yes(should_retry(error.failure, is_repeatable=is_repeatable))
             raise
         finally:
@@ -132,15 +133,14 @@ class ChatFace:
         text = text_of(orjson.loads(answered.output), self._models[chat.model].answered)
         return ChatReply(model=chat.model, text=text, answer=answered)
 
-    def _ask(self, chat: ChatRequest, headers: Mapping[bytes, bytes]) -> Ask:
+    def _ask(self, chat: ChatRequest, heads: Heads) -> Ask:
         return Ask(
             workflow=chat.model,
             input=self._fields(chat.model).input_of(chat.messages),
             face="openai",
-            key=headers.get(b"idempotency-key", b"").decode("latin-1"),
+            heads=heads,
             labels=chat.labels,
             seed=chat.seed,
-            traceparent=headers.get(b"traceparent", b"").decode("latin-1"),
         )
 
     def _fields(self, model: str) -> ChatFields:

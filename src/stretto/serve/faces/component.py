@@ -96,6 +96,7 @@ class WorkflowComponent:
             budget=allowance(self.workflow.budget, call),
             parent=run.id if is_of_a_run else "",
             traceparent=run.traceparent,
+            tracestate=run.tracestate,
             effect_key=_key_of(call, self._card),
             baggage=run.baggage,
         )

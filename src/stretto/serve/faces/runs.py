@@ -2,22 +2,24 @@
 
 import logging
 import re
-from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 import orjson
 
 from stretto.acp.failure import AcpError, Failure
+from stretto.acp.messages import MAX_UINT32
 from stretto.acp.server import Answer
 from stretto.acp.server.refusal import malformed
 from stretto.acp.server.tokens import Tokens
 from stretto.serve.acp_body import Receive
 from stretto.serve.acp_guard import CLIENT, Client
-from stretto.serve.acp_http import Reply, Scope, Send, problem_reply
+from stretto.serve.acp_http import Reply, Scope, Send, not_by, problem_reply
 from stretto.serve.faces.answered import EVIDENCE
 from stretto.serve.faces.asking import Ask, Asking
+from stretto.serve.faces.heads import Heads, heads_in
 from stretto.serve.faces.receiving import received
+from stretto.types.arguments import INT64_MAX, INT64_MIN
 from stretto.types.errors import Code
 from stretto.types.json import Json, JsonObject
 
@@ -31,8 +33,9 @@ class RunRequestBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     input: dict[str, Json]
     labels: dict[str, str] = msgspec.field(default_factory=dict)
-    seed: int | None = None
-    deadline_ms: int | None = None
+    baggage: dict[str, str] = msgspec.field(default_factory=dict)
+    seed: Annotated[int, msgspec.Meta(ge=INT64_MIN, le=INT64_MAX)] | None = None
+    deadline_ms: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
 class RunsFace:
@@ -67,14 +70,13 @@ class RunsFace:
         if self._tokens is not None:
             self._tokens.hold(headers.get(b"authorization"))
         if scope["method"] != "POST":
-            told = f"{scope['path'][:200]} is not served by {scope['method']}; ask by POST"
-            return problem_reply(Failure(code=Code.INVALID_ARGUMENT, message=told))
+            return not_by(scope, "POST")
         async with received(scope, receive, self._asking.desk.limits) as body:
-            answer = await self._asking.answer(_ask(scope["path"], body, headers))
+            answer = await self._asking.answer(_ask(scope["path"], body, heads_in(scope["headers"])))
         return Reply(200, ((b"content-type", b"application/json"),), orjson.dumps(_told(answer)))
 
 
-def _ask(path: str, body: bytes, headers: Mapping[bytes, bytes]) -> Ask:
+def _ask(path: str, body: bytes, heads: Heads) -> Ask:
     found = _PATH.fullmatch(path)
     try:
         asked = msgspec.json.decode(body, type=RunRequestBody)
@@ -84,11 +86,11 @@ def _ask(path: str, body: bytes, headers: Mapping[bytes, bytes]) -> Ask:
         workflow="" if found is None else found[1],
         input=asked.input,
         face="runs",
-        key=headers.get(b"idempotency-key", b"").decode("latin-1"),
+        heads=heads,
         labels=asked.labels,
+        baggage=asked.baggage,
         seed=asked.seed,
-        remaining_ms=asked.deadline_ms,
-        traceparent=headers.get(b"traceparent", b"").decode("latin-1"),
+        remaining_ms=None if asked.deadline_ms is None else min(asked.deadline_ms, MAX_UINT32),
     )
 
 

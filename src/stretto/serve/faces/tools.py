@@ -18,15 +18,18 @@ from stretto import __version__
 from stretto.acp.failure import AcpError, Failure
 from stretto.acp.server import Answer
 from stretto.acp.server.tokens import Tokens
-from stretto.components.mcp.host import EFFECT_KEY, TRACEPARENT
+from stretto.components.mcp.host import EFFECT_KEY
+from stretto.components.mcp.tools import IDEMPOTENT
 from stretto.serve.acp_body import Receive
 from stretto.serve.acp_guard import CLIENT
 from stretto.serve.acp_http import Scope, Send, problem_reply
 from stretto.serve.faces.asking import Ask, Asking
+from stretto.serve.faces.heads import Heads
 from stretto.spec.suggest import nearest
 from stretto.types.card import ANY_OBJECT, Card
 from stretto.types.enums import Effect
 from stretto.types.json import JsonObject
+from stretto.types.messages import TRACEPARENT, TRACESTATE
 
 PATH: Final = "/mcp"
 
@@ -111,8 +114,11 @@ async def _called(
         workflow=asked.name,
         input=asked.arguments or {},
         face="mcp",
-        key=_text(meta.get(EFFECT_KEY)),
-        traceparent=_text(meta.get(TRACEPARENT)),
+        heads=Heads(
+            key=_text(meta.get(EFFECT_KEY)),
+            traceparent=_text(meta.get(TRACEPARENT)),
+            tracestate=_text(meta.get(TRACESTATE)),
+        ),
     )
     try:
         return _answered(await asking.answer(ask))
@@ -130,15 +136,15 @@ def _hold_to_tools(asking: Asking, name: str) -> None:
 
 
 def _tool(card: Card) -> t.Tool:
-    effect = card.effect_of("")
+    """A write is not idempotent in the protocol's sense: the same arguments without a key are another write."""
+    is_write = card.effect_of("") is Effect.WRITE
     return t.Tool(
         name=card.name,
         description=card.description,
         input_schema=_object(dict(card.input)),
         output_schema=None if card.output == ANY_OBJECT else _object(dict(card.output)),
-        annotations=t.ToolAnnotations(
-            read_only_hint=effect is not Effect.WRITE, idempotent_hint=effect is not Effect.WRITE or card.idempotent
-        ),
+        annotations=t.ToolAnnotations(read_only_hint=not is_write, idempotent_hint=not is_write),
+        _meta={IDEMPOTENT: True} if card.idempotent else None,
     )
 
 

@@ -206,9 +206,11 @@ async def test_a_token_is_sent_and_one_that_is_not_set_is_told(
 ) -> None:
     monkeypatch.setenv("SHOP_TOKEN", "secret")
     component = make(token_env="SHOP_TOKEN")
-    await component(request_for(order="W1", _traceparent="00-1-2-01"))
+    await component(request_for(order="W1", _traceparent="00-1-2-01", _tracestate="v=1"))
     assert server.headers[0]["authorization"] == "Bearer secret"
-    assert server.headers[0]["traceparent"] == "00-1-2-01"
+    assert (server.headers[0]["traceparent"], server.headers[0]["tracestate"]) == ("00-1-2-01", "v=1")
+    envelope = server.asked[0][1].envelope
+    assert (envelope.traceparent, envelope.tracestate) == ("00-1-2-01", "v=1")
     monkeypatch.delenv("SHOP_TOKEN")
     with pytest.raises(ComponentError, match=r"takes its token from \$SHOP_TOKEN, which is not set"):
         await component(request_for(order="W1"))

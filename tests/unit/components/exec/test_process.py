@@ -202,15 +202,15 @@ async def test_a_program_sees_a_few_variables_and_those_that_are_declared(
     told = shell(
         tmp_path,
         'printf \'{"mode": "%s", "secret": "%s", "home": "%s", "path": "%s", "key": "%s", "trace": "%s", "in": "%s"}\' '
-        '"$MODE" "$SECRET" "$ORACLE_HOME" "${PATH:+set}" "$STRETTO_EFFECT_KEY" "$TRACEPARENT" "$PWD"',
+        '"$MODE" "$SECRET" "$ORACLE_HOME" "${PATH:+set}" "$STRETTO_EFFECT_KEY" "$TRACEPARENT$TRACESTATE" "$PWD"',
         env={"MODE": "test"},
         inherit=["ORACLE_HOME"],
         cwd="sub",
     )
     (tmp_path / "sub").mkdir()
-    written = await told(make_request(_effect=Effect.WRITE, _traceparent="00-a-b-01"))
+    written = await told(make_request(_effect=Effect.WRITE, _traceparent="00-a-b-01", _tracestate="v=1"))
     expected = {"mode": "test", "secret": "", "home": "/opt/oracle", "path": "set", "key": "run-1/step"}
-    assert written.output == {**expected, "trace": "00-a-b-01", "in": str(tmp_path / "sub")}
+    assert written.output == {**expected, "trace": "00-a-b-01v=1", "in": str(tmp_path / "sub")}
     read = await told(make_request(_effect=Effect.READ))
     assert read.output == {**expected, "key": "", "trace": "", "in": str(tmp_path / "sub")}
 

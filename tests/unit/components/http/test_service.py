@@ -327,8 +327,9 @@ async def test_a_secret_that_no_header_can_hold_is_told(
 
 async def test_a_run_is_traced_to_the_service(server: StandIn, service_of: ServiceOf) -> None:
     server.reply({"a": 1})
-    await service_of("url: HERE/x")(request_for(_traceparent="00-1-2-01"))
-    assert server.asked[0].headers["traceparent"] == "00-1-2-01"
+    await service_of("url: HERE/x")(request_for(_traceparent="00-1-2-01", _tracestate="v=1"))
+    headers = server.asked[0].headers
+    assert (headers["traceparent"], headers["tracestate"]) == ("00-1-2-01", "v=1")
 
 
 async def test_the_effect_key_stands_in_ascii(server: StandIn, service_of: ServiceOf) -> None:

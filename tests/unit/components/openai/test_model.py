@@ -30,17 +30,18 @@ async def test_one_call_is_one_request(server: StandIn, model_of: ModelOf, monke
     monkeypatch.setenv("OWN_KEY", "own-key")
     server.reply(recorded("vllm/end")["body"])
     model = model_of(api_key_env="OWN_KEY", headers={"X-Team": "a"}, temperature=0)
-    response = await model(request_for(prompt="Say only: hi", _traceparent="00-1-2-01"))
+    response = await model(request_for(prompt="Say only: hi", _traceparent="00-1-2-01", _tracestate="v=1"))
     assert text(response) == "Hi."
     (asked,) = server.asked
     assert asked.path == "/v1/chat/completions"
-    sent = {name: asked.headers.get(name) for name in ("Authorization", "X-Team", "traceparent", "Content-Type")}
-    assert sent == {
+    expected = {
         "Authorization": "Bearer own-key",
         "X-Team": "a",
         "traceparent": "00-1-2-01",
+        "tracestate": "v=1",
         "Content-Type": "application/json",
     }
+    assert {name: asked.headers.get(name) for name in expected} == expected
     assert asked.body == {
         "model": "small",
         "messages": [{"role": "user", "content": "Say only: hi"}],
@@ -54,7 +55,7 @@ async def test_one_call_is_one_request(server: StandIn, model_of: ModelOf, monke
 async def test_nothing_is_sent_that_was_not_given(server: StandIn, model_of: ModelOf) -> None:
     server.reply()
     await model_of()(request_for(prompt="hi"))
-    assert not {"Authorization", "traceparent", "Cookie"} & set(server.asked[0].headers)
+    assert not {"Authorization", "traceparent", "tracestate", "Cookie"} & set(server.asked[0].headers)
 
 
 async def test_a_run_brings_its_own_server_and_key(server: StandIn) -> None:

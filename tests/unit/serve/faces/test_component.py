@@ -59,6 +59,7 @@ async def test_what_travels_with_a_call_is_on_the_record_of_its_run(url: str, st
         labels={"task": "t-1"},
         seed="42",
         traceparent=TRACE,
+        tracestate="a=1,b=2",
         baggage={"customer": "secret"},
         budget={"retries": 1, "tokens": 900, "cost": 0.5},
         remainingMs=5000,
@@ -69,6 +70,7 @@ async def test_what_travels_with_a_call_is_on_the_record_of_its_run(url: str, st
     assert told["result"]["usage"] == {"inputTokens": 7, "outputTokens": 5, "cost": 0.0}
     assert told["result"]["evidence"]["workflow"] == {"status": "ok", "workflow_run_id": run.workflow_run_id}
     assert (run.parent, run.traceparent, run.tenant, run.seed) == (CALLER, TRACE, "north", 42)
+    assert run.tracestate == "a=1,b=2"
     assert run.labels == {"task": "t-1", "caller": LONG_NAME}
     assert run.baggage == ("customer",)
     assert run.budget is not None
@@ -85,8 +87,9 @@ async def test_a_run_has_no_more_than_its_workflow_allows(url: str, store: Store
 
 
 async def test_a_trace_context_that_is_none_is_left_out(url: str, store: Store) -> None:
-    status, _ = await call(url, "reading", "hello", traceparent="\n00-zz")
-    assert (status, runs_in(store)[0].traceparent) == (200, "")
+    status, _ = await call(url, "reading", "hello", traceparent="\n00-zz", tracestate="a=1")
+    (run,) = runs_in(store)
+    assert (status, run.traceparent, run.tracestate) == (200, "", "")
 
 
 async def test_reads_are_runs_of_their_own_whatever_their_key(url: str, store: Store) -> None:

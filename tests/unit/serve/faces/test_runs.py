@@ -11,6 +11,8 @@ from stretto.store.sqlite import Store
 from tests.unit.serve.acp_living import post
 from tests.unit.serve.faces.served_faces import DEGRADED, READING, WRITING, served_faces, workflows_in
 
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
 GOOD: dict[str, Any] = {"input": {"query": "hello"}}
 
 
@@ -38,7 +40,9 @@ async def test_a_run_is_made_and_told(tmp_path: Path) -> None:
         ("reading", {}, 400, "MALFORMED", "missing required field `input`"),
         ("reading", {**GOOD, "inputs": {}}, 400, "MALFORMED", "unknown field `inputs`"),
         ("reading", {"input": {"query": 7}}, 400, "CONTRACT", "breaks its schema"),
-        ("reading", {**GOOD, "deadline_ms": -1}, 400, "ENVELOPE", "remainingMs is -1"),
+        ("writing", {"input": {"query": "x", "history": [{"n": 2**70}]}}, 400, "MALFORMED", "string, at /history/0/n"),
+        ("reading", {**GOOD, "deadline_ms": -1}, 400, "MALFORMED", "Expected `int` >= 0 - at `$.deadline_ms`"),
+        ("reading", {**GOOD, "seed": 2**63}, 400, "MALFORMED", "at `$.seed`"),
         ("reading", {**GOOD, "deadline_ms": 0}, 504, "DEADLINE_PASSED", "none was left"),
         ("readin", GOOD, 404, "COMPONENT_UNKNOWN", "did you mean 'reading'?"),
     ],
@@ -74,4 +78,29 @@ async def test_it_is_asked_by_post_and_with_a_token(tmp_path: Path) -> None:
             session.get(f"{url}/v1/workflows/reading/runs") as reply,
         ):
             assert (await post(f"{url}/v1/workflows/reading/runs", GOOD))[0] == 401
-    assert reply.status == 400
+    assert (reply.status, reply.headers["allow"]) == (400, "POST")
+
+
+async def test_its_trace_and_baggage_go_with_the_run(tmp_path: Path) -> None:
+    body = {**GOOD, "baggage": {"customer": "secret"}, "deadline_ms": 10**12}
+    headers = [("traceparent", TRACE), ("tracestate", "a=1"), ("tracestate", "b=2 , c=3")]
+    with Store(tmp_path / "runs.db") as store:
+        async with (
+            served_faces(workflows_in(tmp_path / "wf", store, READING), tools=False) as (_, url),
+            aiohttp.ClientSession() as session,
+            session.post(f"{url}/v1/workflows/reading/runs", json=body, headers=headers) as reply,
+        ):
+            told = await reply.json()
+        run = store.get(told["run_id"])
+    assert (run.traceparent, run.tracestate, run.baggage) == (TRACE, "a=1,b=2,c=3", ("customer",))
+
+
+async def test_an_idempotency_key_that_is_too_long_is_told_as_such(tmp_path: Path) -> None:
+    with Store(tmp_path / "runs.db") as store:
+        async with (
+            served_faces(workflows_in(tmp_path / "wf", store, WRITING), tools=False) as (_, url),
+            aiohttp.ClientSession(headers={"idempotency-key": "k" * 1001}) as session,
+            session.post(f"{url}/v1/workflows/writing/runs", json=GOOD) as reply,
+        ):
+            told = await reply.json()
+    assert (reply.status, told["detail"]) == (400, "the idempotency key has 1,001 characters; expected at most 1,000")

@@ -29,7 +29,8 @@ async def test_each_workflow_is_a_tool_with_its_schemas(tmp_path: Path) -> None:
     assert reading.annotations is not None
     assert writing.annotations is not None
     assert (reading.annotations.read_only_hint, writing.annotations.read_only_hint) == (True, False)
-    assert writing.annotations.idempotent_hint
+    assert (reading.annotations.idempotent_hint, writing.annotations.idempotent_hint) == (True, False)
+    assert (reading.meta, writing.meta) == (None, {"stretto/idempotent": True})
 
 
 async def test_an_answer_names_its_run_and_a_key_makes_it_once(tmp_path: Path) -> None:
@@ -38,7 +39,7 @@ async def test_an_answer_names_its_run_and_a_key_makes_it_once(tmp_path: Path) -
             served_faces(workflows_in(tmp_path / "wf", store, READING, WRITING)) as (_, url),
             Client(f"{url}/mcp") as client,
         ):
-            meta: t.RequestParamsMeta = {"stretto/effect-key": "k", "traceparent": TRACE}  # type: ignore[typeddict-unknown-key]  # open by its schema
+            meta: t.RequestParamsMeta = {"stretto/effect-key": "k", "traceparent": TRACE, "tracestate": "a=1"}  # type: ignore[typeddict-unknown-key]  # open by its schema
             told = [await client.call_tool("writing", {"query": "pay"}, meta=meta) for _ in range(2)]
         (summary,) = store.list()
         run = store.get(summary.id)
@@ -46,7 +47,27 @@ async def test_an_answer_names_its_run_and_a_key_makes_it_once(tmp_path: Path) -
     assert [each.meta and each.meta[RUN] for each in told] == [
         {"run_id": run.id, "outcome": "ok", "replayed": replayed} for replayed in (False, True)
     ]
-    assert run.traceparent == TRACE
+    assert (run.traceparent, run.tracestate) == (TRACE, "a=1")
+
+
+async def test_one_key_is_one_run_by_whatever_face_it_comes(tmp_path: Path) -> None:
+    meta: t.RequestParamsMeta = {"stretto/effect-key": "k"}  # type: ignore[typeddict-unknown-key]  # open by its schema
+    chat = {"model": "writing", "messages": [{"role": "user", "content": "pay"}]}
+    with Store(tmp_path / "runs.db") as store:
+        async with (
+            served_faces(workflows_in(tmp_path / "wf", store, WRITING)) as (_, url),
+            Client(f"{url}/mcp") as client,
+            aiohttp.ClientSession(headers={"idempotency-key": "k"}) as session,
+        ):
+            told = await client.call_tool("writing", {"query": "pay"}, meta=meta)
+            async with session.post(f"{url}/v1/workflows/writing/runs", json={"input": {"query": "pay"}}) as reply:
+                again = await reply.json()
+            async with session.post(f"{url}/v1/chat/completions", json=chat) as other:
+                refused = await other.json()
+        (run,) = store.list()
+    assert told.structured_content == again["output"]
+    assert (again["run_id"], again["replayed"]) == (run.id, True)
+    assert (other.status, refused["error"]["code"]) == (409, "key_conflict")  # a history, if an empty one, is more
 
 
 async def test_a_failure_tells_programs_all_of_it(tmp_path: Path) -> None:
