@@ -47,7 +47,7 @@ async def test_a_call_does_what_the_case_expects(case: dict[str, Any], monkeypat
         for answer in case.get("responses", []):
             headers = {"Content-Type": _types(answer), **answer.get("headers", {})}
             here = {name: _here(str(value), server) for name, value in headers.items()}
-            server.reply(_here(_body(answer).decode(), server).encode(), status=answer.get("status", 200), headers=here)
+            server.reply(_body(answer, server), status=answer.get("status", 200), headers=here)
         asking = service(case["service"].replace("HERE", server.origin))
         await _check_call(case, asking, server)
     finally:
@@ -107,10 +107,12 @@ def _canonical(document: bytes) -> str:
     return str(text)
 
 
-def _body(answer: dict[str, Any]) -> bytes:
+def _body(answer: dict[str, Any], server: StandIn) -> bytes:
+    if "hex" in answer:
+        return bytes.fromhex(answer["hex"])
     if "json" in answer:
-        return orjson.dumps(answer["json"])
-    return str(answer.get("xml", answer.get("text", ""))).strip().encode()
+        return _here(orjson.dumps(answer["json"]).decode(), server).encode()
+    return _here(str(answer.get("xml", answer.get("text", ""))).strip(), server).encode()
 
 
 def _here(text: str, server: StandIn) -> str:

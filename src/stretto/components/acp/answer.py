@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-import orjson
+import msgspec
 
 from stretto.acp import messages as m
 from stretto.acp.reported import actions_in, model_calls_in
@@ -44,8 +44,8 @@ def _output(answer: m.CallResponse, who: str) -> JsonObject:
     output = answer.output
     if answer.output_json:
         try:
-            output = orjson.loads(answer.output_json)
-        except orjson.JSONDecodeError as error:
+            output = msgspec.json.decode(answer.output_json)  # keeps the digits of a long integer
+        except (msgspec.DecodeError, RecursionError) as error:
             raise ComponentError(f"{who} answered with an output that is no JSON: {error}", Code.INTERNAL) from error
         if not isinstance(output, dict):
             raise ComponentError(f"{who} answered with an output that is no object", Code.INTERNAL)

@@ -6,7 +6,8 @@ from stretto.components.exec.field_keys import FIELDS
 from stretto.components.exec.message import Format, LineEnd, Message
 from stretto.components.exec.shapes import CharShape
 from stretto.components.exec.zoned import Overpunch
-from stretto.components.option_shapes import ANY_TEXT, TEXT_BY_NAME
+from stretto.components.option_shapes import ANY_TEXT
+from stretto.components.xml.namespaces import NAMESPACES_BY_PREFIX
 from stretto.spec.fields import SchemaShape
 from stretto.spec.records import Fields, Key, Record
 from stretto.spec.shapes import Choice, Flag, Text, Whole
@@ -72,7 +73,7 @@ ROOT: Final = Key("root", ANY_TEXT, means="outermost element of XML", example="r
 EACH: Final = Key("each", ANY_TEXT, means="path of the elements of XML that are rows", example="each: orders/order")
 NAMESPACES: Final = Key(
     "namespaces",
-    TEXT_BY_NAME,
+    NAMESPACES_BY_PREFIX,
     means="prefixes of names in XML, and what they stand for",
     example='namespaces: { soap: "http://schemas.xmlsoap.org/soap/envelope/" }',
 )

@@ -1,13 +1,13 @@
 """What an answer holds, as the expressions of a declaration see it."""
 
 import codecs
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Mapping
 from email.message import Message
 from enum import StrEnum
 from typing import Final
 
 import msgspec
-import orjson
 
 from stretto.components.http.links import links_in
 from stretto.components.http.secrets import Secrets
@@ -25,6 +25,9 @@ class Format(StrEnum):
     XML = "xml"
     TEXT = "text"
 
+
+_MARKS: Final = (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE)
+"""Byte order marks, which outweigh what the protocol says of XML: RFC 7303, section 3."""
 
 NOT_READ: Final = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "utf_7"})
 """Encodings that Python knows and no service means; some take time that grows with the square of the text."""
@@ -80,17 +83,20 @@ def _read(reply: Reply, form: Format, fields: Mapping[str, XmlField]) -> tuple[J
 def _json(content: bytes, charset: str) -> tuple[Json, str]:
     """JSON is UTF-8 (RFC 8259, section 8.1); some services still say otherwise, and mean it."""
     try:
-        if charset not in ("", "utf-8", "utf8", "us-ascii"):
-            content = _decoded(content, charset).encode()
-        return orjson.loads(content), ""
-    except (orjson.JSONDecodeError, UnicodeDecodeError, LookupError) as error:
+        content = _in_utf8(content, charset).removeprefix(BOM_UTF8)
+        return msgspec.json.decode(content), ""  # keeps the digits of a long integer, which the record refuses by name
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, LookupError) as error:
         return content.decode(errors="replace"), f"it is no JSON: {error}"
 
 
 def _xml(content: bytes, charset: str, fields: Mapping[str, XmlField]) -> tuple[Json, JsonObject | None, str]:
     try:
+        if content.startswith(_MARKS):
+            charset = ""
+        elif charset:  # libxml2 knows fewer, and by other names
+            content, charset = _in_utf8(content, charset), "utf-8"
         root = parse_xml(content, charset=charset)
-    except XmlError as error:
+    except (XmlError, UnicodeDecodeError, LookupError) as error:
         return dict.fromkeys(fields), None, f"it is no XML that can be read: {error}"
     values, trouble = read_what_is_there(fields, root)
     return values, fault_in(root), trouble
@@ -98,9 +104,14 @@ def _xml(content: bytes, charset: str, fields: Mapping[str, XmlField]) -> tuple[
 
 def _text(content: bytes, charset: str) -> tuple[Json, str]:
     try:
-        return _decoded(content, charset or "utf-8"), ""
+        return _decoded(content, charset or "utf-8").removeprefix("\ufeff"), ""
     except (UnicodeDecodeError, LookupError) as error:
         return content.decode(errors="replace"), f"it is no text: {error}"
+
+
+def _in_utf8(content: bytes, charset: str) -> bytes:
+    """Raises UnicodeDecodeError for bytes that are none in the encoding, LookupError for one that is not read."""
+    return content if charset in ("", "utf-8", "utf8", "us-ascii") else _decoded(content, charset).encode()
 
 
 def _decoded(content: bytes, charset: str) -> str:

@@ -9,7 +9,7 @@ from stretto.components.http.paging import DEFAULT_MAX_PAGES
 from stretto.components.http.reading import Format
 from stretto.components.http.request_keys import TemplateShape
 from stretto.components.http.xpath_keys import XPATH_FIELDS, XPathSpec
-from stretto.components.option_shapes import TEXT_BY_NAME
+from stretto.components.xml.namespaces import NAMESPACES_BY_PREFIX
 from stretto.spec.codes import SpecCode
 from stretto.spec.nested import Items
 from stretto.spec.nodes import ListNode, Node
@@ -78,7 +78,10 @@ FORMAT: Final = Key(
     example="format: text",
 )
 NAMESPACES: Final = Key(
-    "namespaces", TEXT_BY_NAME, means="prefixes of XPath expressions", example='namespaces: { b: "urn:bank" }'
+    "namespaces",
+    NAMESPACES_BY_PREFIX,
+    means="prefixes of XPath expressions",
+    example='namespaces: { b: "urn:bank" }',
 )
 XPATH: Final = Key(
     "xpath",

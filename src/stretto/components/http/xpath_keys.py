@@ -124,7 +124,7 @@ def _field(spec: XPathSpec, namespaces: Mapping[str, str], inferred: FieldType, 
     try:
         find = etree.XPath(spec.path.value, namespaces=dict(namespaces) or None, smart_strings=False)
         find(etree.Element("none"))
-    except etree.XPathError as error:
+    except (etree.XPathError, ValueError) as error:  # ValueError: a character that XML cannot hold
         message = f"'{spec.path.value}' is no XPath 1.0: {error}"
         report.add(spec.path.span.problem(SpecCode.VALUE, message, expected=_XPATH.expected))
         return None

@@ -91,6 +91,12 @@ async def test_an_answer_beyond_the_limit_leaves_a_write_in_doubt(make: Make, se
     assert not caught.value.retryable
 
 
+async def test_an_integer_keeps_its_digits_beyond_64_bits(make: Make, server: StandIn) -> None:
+    server.answer = lambda _verb, _request: m.CallResponse(output_json='{"status": 123456789012345678901234567890}')
+    response = await make()(request_for(order="W1"))
+    assert response.output == {"status": 123456789012345678901234567890}
+
+
 async def test_a_failure_beyond_what_is_read_leaves_a_write_in_doubt(make: Make, server: StandIn) -> None:
     server.answer = lambda _verb, _request: AcpError(Failure(code=Code.UNAVAILABLE, message="z" * 100_000))
     with pytest.raises(ComponentError) as caught:
