@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stretto.components.torch.decorator import differentiable
     from stretto.components.torch.shape import OneOf, Shape
     from stretto.engine.request import RunRequest
+    from stretto.learn.learning_policy import LearningPolicy
     from stretto.record.model import Annotation, Run, StepRecord
     from stretto.runtime.load import load
     from stretto.runtime.workflow import Workflow
@@ -52,6 +53,7 @@ _HOMES = {
     "Effect": "stretto.types.enums",
     "InDoubtError": "stretto.types.errors",
     "InputError": "stretto.types.errors",
+    "LearningPolicy": "stretto.learn.learning_policy",
     "McpServer": "stretto.components.mcp",
     "McpSession": "stretto.components.mcp",
     "MemorySearch": "stretto.components.memory",
@@ -98,6 +100,7 @@ __all__ = [
     "Effect",
     "InDoubtError",
     "InputError",
+    "LearningPolicy",
     "McpServer",
     "McpSession",
     "MemorySearch",

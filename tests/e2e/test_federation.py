@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
+from stretto.components.policy import build_policy
+from stretto.learn.samples import collect
+from stretto.learn.usable import Recorded
 from stretto.record.model import Annotation, Run
 from stretto.store.sqlite import Store
 from stretto.types.enums import RunStatus
@@ -170,6 +173,46 @@ def test_a_server_that_dies_over_a_write_goes_on_with_its_run_when_it_is_asked_a
     assert (ours.status, ours.output_value) == (RunStatus.OK, {"reply": "B7"})
     assert (theirs.status, theirs.parent) == (RunStatus.OK, ours.id)
     assert len((warehouse / "picked").read_text().splitlines()) == 1
+
+
+CHOOSING = """
+stretto: 1
+name: warehouse
+version: 4.0.0
+contract: { input: { order: string }, output: { shelf: string } }
+components: { pick: { kind: policy, alternatives: [A1, B7], text: [order], state: [], output: shelf } }
+steps:
+  - { name: pick, component: pick, input_mapping: { order: input.order } }
+output: { shelf: steps.pick.shelf }
+"""
+
+
+@pytest.mark.parametrize("door", ["http", "grpc"])
+def test_what_was_chosen_there_stays_with_the_run_there_and_is_judged_by_the_run_here(
+    tmp_path: Path, door: str
+) -> None:
+    warehouse = place(tmp_path, "warehouse", CHOOSING)
+    with serving(warehouse, f"--{door}", ":0") as (there, process):
+        address = f"acp+{there[door]}#warehouse"
+        shop = place(tmp_path, "shop", SHOP.format(address=address, retry="{ attempts: 2 }"))
+        labels = ("--label", "task=t1", "--seed", "7")
+        ran = stretto_in(shop, "run", "workflow.yaml", "--input", '{"query": "#W1"}', *labels, **allowing(address))
+        assert ran.returncode == 0, ran.stderr
+        (ours,) = runs_in(shop)
+        with Store(shop / "runs.db") as store:
+            store.annotate(Annotation(run_id=ours.id, name="reward", value=0.75, at_ns=1))
+        told = stretto_in(shop, "acp", "reflect", "workflow.yaml", **allowing(address))
+        assert told.returncode == 0, told.stdout
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    (theirs,) = runs_in(warehouse)
+    assert [len(step.actions) for step in (*ours.steps, *theirs.steps)] == [0, 1]
+    assert ours.steps[0].evidence["acp"]["run_id"] == theirs.id  # type: ignore[index, call-overload]  # JSON
+    with Store(warehouse / "runs.db") as store:
+        recorded = Recorded(run=theirs, annotations=tuple(store.annotations(theirs.id)))
+    policy = build_policy("pick", {"alternatives": ["A1", "B7"], "text": ["order"], "state": [], "output": "shelf"})
+    samples = collect([recorded], policy)
+    assert (samples.decisions, samples.rewards_R.tolist(), samples.groups[0].task) == (1, [0.75], "t1")
 
 
 @pytest.mark.parametrize("door", ["http", "grpc"])

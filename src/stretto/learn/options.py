@@ -21,8 +21,10 @@ _SEED_END: Final = 2**63
 """A seed is a JSON integer, and numpy's generators take none below 0."""
 
 
+MOST_UPDATES: Final = 100_000
+
 _MOST: Final = {
-    "updates": 100_000, "tasks_per_update": 100_000, "group_size": 10_000, "epochs": 10_000, "minibatches": 10_000
+    "updates": MOST_UPDATES, "tasks_per_update": 100_000, "group_size": 10_000, "epochs": 10_000, "minibatches": 10_000
 }  # fmt: skip
 """Far beyond what a training has use for; a slip of the finger passes it. Each of them multiplies the time taken."""
 

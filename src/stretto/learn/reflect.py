@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from stretto.learn.rewards import reward_as_of
+from stretto.learn.usable import ACCIDENTS
 from stretto.record.model import Annotation, Run, StepRecord
 from stretto.runtime.workflow import Workflow
 from stretto.types.enums import StepStatus
@@ -46,9 +47,10 @@ async def reflect(workflow: Workflow, runs: Iterable[Run], *, as_of_ns: int | No
     """Tell what is known of runs, as of a time, to the components that answered in them and can learn from it.
 
     One signal for each step that such a component answered. Left out are steps that were simulated, reused or
-    quarantined, which are no answers of it. A component that cannot be reached is told of, never raised. Opens the
-    workflow, which stays open. Raises LearningError for a run of another workflow, or that has not ended, and for an
-    annotation that is of another form.
+    quarantined, which are no answers of it. The reward of a run that an accident downgraded (a time-out, congestion, an
+    open breaker) is told as unknown: it judges the weather. A component that cannot be reached is told of, never
+    raised. Opens the workflow, which stays open. Raises LearningError for a run of another workflow, or that has not
+    ended, and for an annotation that is of another form.
     """
     learners = {name: each for name, each in workflow.plan.components.items() if isinstance(each, Reflects)}
     if not learners:
@@ -93,12 +95,13 @@ def _signal(run: Run, step: StepRecord, notes: Sequence[Annotation], as_of_ns: i
     of_step = [note for note in notes if note.path == step.path]
     told = step.evidence.get(_EVIDENCE)
     handle = told.get("gradient_handle") if isinstance(told, dict) else None
+    is_accident = any(each.reason in ACCIDENTS for each in run.steps)
     return Signal(
         run=_info(run),
         path=step.path,
-        reward=reward_as_of(run, notes, as_of_ns),
+        reward=None if is_accident else reward_as_of(run, notes, as_of_ns),
         credit=_credit(of_step),
-        terms=run.rewards,
+        terms=() if is_accident else run.rewards,
         corrections=tuple(_correction(note) for note in of_step if note.name == CORRECTION),
         gradient_handle=handle if isinstance(handle, str) else "",
     )

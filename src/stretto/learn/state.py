@@ -19,6 +19,7 @@ import numpy.typing as npt
 from stretto.components.policy_weights import PolicyWeights
 from stretto.components.tensor_file import read_tensors, write_tensors
 from stretto.learn.options import TrainOptions
+from stretto.learn.samples import Samples
 from stretto.learn.update import Learner, UpdateReport
 from stretto.spec.suggest import nearest
 from stretto.types.errors import StoreError, UsageError
@@ -100,6 +101,26 @@ class TrainFolder:
         if progress.format != FORMAT:
             raise StoreError(f"{path} has the format {progress.format!r}, this release reads {FORMAT!r}")
         return progress, arrays
+
+
+def taken_up(kept: TrainFolder, learner: Learner, fresh: Progress) -> Progress:
+    """Set a learner to where the training in a folder stands; `fresh` is what it would begin with now.
+
+    Raises UsageError unless that may go on with it, StoreError where it cannot be read.
+    """
+    progress, moments = kept.load()
+    check_resumable(progress, fresh.options, fresh.tasks, fresh.start, kept.folder)
+    learner.adam.restore(moments)
+    learner.dense_FK = learner.start.with_weights(str(kept.checkpoint(progress.weights))).weights.dense_FK.copy()
+    return msgspec.structs.replace(progress, options=fresh.options)
+
+
+def advanced(kept: TrainFolder, learner: Learner, progress: Progress, samples: Samples) -> Progress:
+    """Learn from one update's samples, and keep what came of it. Raises LearningError where they hold no decision."""
+    report = learner.learn(samples, progress.update + 1, skipped=progress.skipped)
+    progress = msgspec.structs.replace(progress, weights=report.weights, reports=(*progress.reports, report))
+    kept.save(progress, learner)
+    return progress
 
 
 def check_resumable(progress: Progress, options: TrainOptions, tasks: Digest, start: Digest, folder: Path) -> None:

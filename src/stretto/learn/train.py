@@ -12,7 +12,7 @@ from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.claim import claimed
 from stretto.learn.options import TrainOptions
 from stretto.learn.samples import collect
-from stretto.learn.state import Progress, TrainFolder, check_resumable
+from stretto.learn.state import Progress, TrainFolder, advanced, taken_up
 from stretto.learn.tasks import RolloutRequest, Task, check_tasks, requests_of, tasks_digest
 from stretto.learn.update import Learner, UpdateReport
 from stretto.learn.usable import Recorded
@@ -102,17 +102,14 @@ async def _trained(
 
 def _resumed(kept: TrainFolder, learner: Learner, fresh: Progress, *, resume: bool) -> Progress:
     """Set the learner to where the training in the folder stands."""
-    progress, moments = kept.load()
     if not resume:
+        progress, _ = kept.load()
         made = "1 update" if progress.update == 1 else f"{progress.update} updates"
         raise UsageError(
             f"{kept.folder} holds a training already, {made} long; go on with it (resume=True), or train in another "
             "folder"
         )
-    check_resumable(progress, fresh.options, fresh.tasks, fresh.start, kept.folder)
-    learner.adam.restore(moments)
-    learner.dense_FK = learner.start.with_weights(str(kept.checkpoint(progress.weights))).weights.dense_FK.copy()
-    return msgspec.structs.replace(progress, options=fresh.options)
+    return taken_up(kept, learner, fresh)
 
 
 async def _one_update(
@@ -128,10 +125,7 @@ async def _one_update(
     acting = policy.with_weights(str(kept.checkpoint(progress.weights)))
     ids = await rollout(acting, requests_of(tasks, progress.options, number))
     samples = collect(await _read_back(read, ids), acting, downgraded=progress.options.downgraded)
-    report = learner.learn(samples, number, skipped=progress.skipped)
-    progress = msgspec.structs.replace(progress, weights=report.weights, reports=(*progress.reports, report))
-    kept.save(progress, learner)
-    return progress
+    return advanced(kept, learner, progress, samples)
 
 
 async def _read_back(read: Read, ids: Sequence[RunId]) -> list[Recorded]:
