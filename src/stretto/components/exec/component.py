@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from stretto.components.exec.calls import run_once
+from stretto.components.exec.calls import decoded, run_once
 from stretto.components.exec.codecs import UnreadableError
 from stretto.components.exec.confirm import confirmed
 from stretto.components.exec.crew import Crew
@@ -157,11 +157,11 @@ class ExecProgram:
         settings = self._settings
         try:
             if at_work.crew is not None:
-                return await at_work.crew.ask(data, self._decoder.decode)
+                return await at_work.crew.ask(data, self._decoder)
             output = await run_once(settings, settings.command, request.call, data)
             if output.exit_code not in settings.answers:
                 raise failure(settings.name, output.exit_code, output.stderr, settings.errors)
-            return self._decoder.decode(output.data)
+            return decoded(self._decoder, output.data, output.stderr)
         except UnreadableError as error:
             raise _unreadable(settings.name, error) from error
 

@@ -1,6 +1,6 @@
 """Asking a program whether a write in doubt happened."""
 
-from stretto.components.exec.calls import run_once
+from stretto.components.exec.calls import decoded, run_once
 from stretto.components.exec.codecs import Decoder, UnreadableError
 from stretto.components.exec.exits import failure
 from stretto.components.exec.settings import ExecSettings
@@ -19,7 +19,7 @@ async def confirmed(settings: ExecSettings, decoder: Decoder, call: Call, data: 
     try:
         output = await run_once(settings, settings.confirm, call, data)
         if output.exit_code in settings.answers:
-            return decoder.decode(output.data)
+            return decoded(decoder, output.data, output.stderr)
     except UnreadableError as error:
         raise InDoubtError(f"`confirm` of '{settings.name}' answered what cannot be read: {error}") from error
     if settings.errors.get(output.exit_code) is Code.NOT_FOUND:

@@ -1,9 +1,9 @@
 """Processes that each answer one call after another; one that died, or lost step, is replaced."""
 
 import asyncio
-from collections.abc import Callable
 
-from stretto.components.exec.calls import ask_process, launched
+from stretto.components.exec.calls import ask_process, decoded, launched
+from stretto.components.exec.codecs import Decoder
 from stretto.components.exec.framing import Framing
 from stretto.components.exec.process import ProgramProcess
 from stretto.components.exec.settings import ExecSettings
@@ -25,12 +25,13 @@ class Crew:
         while len(self._idle) < self._settings.at_once:
             self._idle.append(await self._new())
 
-    async def ask(self, data: bytes, decode: Callable[[bytes], JsonObject]) -> JsonObject:
+    async def ask(self, data: bytes, decoder: Decoder) -> JsonObject:
         """One answer. A process that gave none, or none that can be read, or not in time, is ended: what it says next
         would belong to nobody."""
         process = await self._ready()
         try:
-            answer = decode(await ask_process(self._settings, process, self._framing, data))
+            said = await ask_process(self._settings, process, self._framing, data)
+            answer = decoded(decoder, said, process.stderr)
         except BaseException:
             await process.end()
             raise

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 from stretto.components.exec.codec_of import text_codec
 from stretto.components.exec.codecs import Misfits, UnreadableError, pointer_to, rows_of, shown, unknown_names, value_of
@@ -11,6 +12,8 @@ from stretto.components.exec.message import LineEnd, Message
 from stretto.components.exec.misfit import MisfitError
 from stretto.components.exec.scalars import ScalarCodec
 from stretto.components.exec.schemas import closed_object, input_schema, output_schema
+from stretto.components.exec.texts import text_of
+from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
 
 
@@ -45,23 +48,41 @@ class CsvEncoder:
         self._message = message
         self._columns = [_Column(field) for field in message.fields]
         self.schema = input_schema([(c.field, c.codec.takes) for c in self._columns if c.codec], message.rows)
+        self._check_own_words(message.encoding or "utf-8")
+
+    def _check_own_words(self, encoding: str) -> None:
+        """Raise UsageError for what the declaration itself puts into each message, and no bytes of it stand for."""
+        titles = [column.title for column in self._columns] if self._message.header else []
+        constants = [column.field.constant or "" for column in self._columns]
+        for text in (*titles, *constants, self._message.delimiter, self._message.quote):
+            try:
+                text.encode(encoding)
+            except UnicodeEncodeError as error:
+                raise UsageError(
+                    f"`request` always holds {shown(text)}, and {encoding} has no {text[error.start]!r}"
+                ) from error
 
     def encode(self, request: JsonObject) -> bytes:
         misfits = Misfits()
         encoding = self._message.encoding or "utf-8"
         cells = [self._cells(row, at, encoding, misfits) for at, row in rows_of(request, self._message.rows, misfits)]
         misfits.raise_if_any()
-        text = io.StringIO()
+        titles = [[column.title for column in self._columns]] if self._message.header else []
+        return self._written([*titles, *cells]).encode(encoding)
+
+    def _written(self, rows: list[list[str]]) -> str:
+        """The rows, each with its line end. A cell that holds a half of one is quoted (RFC 4180, section 2): Python's
+        writer quotes those of the line end that it writes itself."""
+        lines: list[str] = []
         writer = csv.writer(
-            text,
+            SimpleNamespace(write=lines.append),
             delimiter=self._message.delimiter,
             quotechar=self._message.quote,
-            lineterminator=(self._message.line_end or LineEnd.LF).text,
+            lineterminator=LineEnd.CRLF.text,
         )
-        if self._message.header:
-            writer.writerow([column.title for column in self._columns])
-        writer.writerows(cells)
-        return text.getvalue().encode(encoding)
+        writer.writerows(rows)
+        end = (self._message.line_end or LineEnd.LF).text
+        return "".join(line.removesuffix(LineEnd.CRLF.text) + end for line in lines)
 
     def _cells(self, row: JsonObject, pointer: str, encoding: str, misfits: Misfits) -> list[str]:
         unknown_names(row, [column.field for column in self._columns if column.codec], pointer, misfits)
@@ -110,13 +131,8 @@ class CsvDecoder:
 
     def _lines(self, data: bytes) -> list[tuple[int, list[str]]]:
         """The cells of each row that is not empty, and the number of its last line."""
-        encoding = self._message.encoding or "utf-8"
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError as error:
-            raise UnreadableError(f"byte {error.start:,} is no text in {encoding}: {error.reason}") from error
         reader = csv.reader(
-            io.StringIO(text.removeprefix("\ufeff"), newline=""),
+            io.StringIO(text_of(data, self._message.encoding or "utf-8"), newline=""),
             delimiter=self._message.delimiter,
             quotechar=self._message.quote,
             strict=True,

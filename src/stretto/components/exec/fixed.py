@@ -1,5 +1,8 @@
 """Fixed-width records: each field in its bytes, as COBOL programs read and write them."""
 
+from collections.abc import Iterator
+from typing import Final
+
 from stretto.components.exec.codecs import Misfits, UnreadableError, pointer_to, rows_of, shown_bytes
 from stretto.components.exec.layout import Layout, Path, Place, described
 from stretto.components.exec.levels import schema_of
@@ -7,6 +10,9 @@ from stretto.components.exec.message import LineEnd
 from stretto.components.exec.misfit import MisfitError
 from stretto.components.exec.schemas import with_rows
 from stretto.types.json import Json, JsonObject
+
+_MEANT: Final = {LineEnd.LF.text.encode(): LineEnd.LF, LineEnd.CRLF.text.encode(): LineEnd.CRLF}
+"""What stands behind a record that was to end with its last byte, as GnuCOBOL has it on standard output."""
 
 
 class FixedEncoder:
@@ -30,7 +36,7 @@ class FixedEncoder:
         record = bytearray(layout.blank * layout.length)
         for place in layout.places:
             record[place.offset : place.end] = self._bytes(place, row, pointer, misfits)
-        return bytes(record) + layout.line_end.text.encode("ascii")
+        return bytes(record) + layout.ending
 
     def _check_groups(self, row: JsonObject, pointer: str, misfits: Misfits) -> None:
         """Tell of fields that have no place in the record, and of groups that are none."""
@@ -61,7 +67,7 @@ class FixedEncoder:
         value = value_at(row, place.path)
         try:
             data = place.slot.put(value)
-            if self._layout.line_end is not LineEnd.NONE and (b"\n" in data or b"\r" in data):
+            if any(mark in data for mark in self._layout.breaks):
                 raise MisfitError("text without a line break, which would end the record")
         except MisfitError as error:
             misfits.add(_pointer(pointer, place.path), value, str(error))
@@ -99,18 +105,31 @@ class FixedDecoder:
 
     def _split(self, data: bytes) -> list[tuple[int, bytes]]:
         """The records, each with its offset in the output."""
-        if self._layout.line_end is LineEnd.NONE:
-            length = self._layout.length
-            if not self._rows and len(data) != length:
-                raise UnreadableError(f"{len(data):,} bytes; expected a record of {length}")
-            return [(at, data[at : at + length]) for at in range(0, len(data), length)]
+        if not self._layout.breaks:
+            return list(self._cut(data))
+        mark, *before = self._layout.breaks
         found, at = [], 0
-        for line in data.split(b"\n"):
-            found.append((at, line.removesuffix(b"\r")))
+        for line in data.split(mark):
+            found.append((at, line.removesuffix(b"".join(before))))
             at += len(line) + 1
         if not found[-1][1]:
             found.pop()
         return found
+
+    def _cut(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Records of one length; the end of the last line may be missing."""
+        length, ending = self._layout.length, self._layout.ending
+        step = length + len(ending)
+        if not self._rows and len(data) not in (length, step):
+            meant = "" if ending else _MEANT.get(data[length:], "")
+            hint = f"; a line end stands behind it: line_end: {meant}" if meant else ""
+            raise UnreadableError(f"{len(data):,} bytes; expected a record of {length}{hint}")
+        for at in range(0, len(data), step):
+            behind = data[at + length : at + step]
+            if behind and behind != ending:
+                what = f"{shown_bytes(behind)} stands behind the record at offset {at:,}"
+                raise UnreadableError(f"{what}; expected the line end {shown_bytes(ending)}")
+            yield at, data[at : at + length]
 
     def _row(self, record: bytes, start: int, number: int) -> JsonObject:
         record = self._whole(record, f"record {number}, at offset {start:,}" if number else "the record")
@@ -172,7 +191,7 @@ class FixedDecoder:
 
     @property
     def _sized(self) -> str:
-        ending = " bytes" if self._layout.line_end is LineEnd.NONE else " bytes and a line end"
+        ending = " bytes and a line end" if self._layout.ending else " bytes"
         return f"{self._layout.length}{ending}"
 
 

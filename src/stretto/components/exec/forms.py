@@ -11,9 +11,10 @@ from stretto.components.exec.csv_form import CsvDecoder, CsvEncoder
 from stretto.components.exec.declared_field import Field
 from stretto.components.exec.fixed import FixedDecoder, FixedEncoder
 from stretto.components.exec.json_form import JsonDecoder, JsonEncoder
-from stretto.components.exec.layout import lay_out
+from stretto.components.exec.layout import check_overpunch, lay_out
 from stretto.components.exec.message import FIELD_OF_FORMAT, OF_FORMAT, Format, LineEnd, Message, changed
 from stretto.components.exec.text_form import PatternDecoder, TextEncoder, WholeDecoder
+from stretto.components.exec.texts import is_ebcdic
 from stretto.components.exec.xml_form import XmlDecoder, XmlEncoder
 from stretto.types.errors import UsageError
 
@@ -36,6 +37,7 @@ def encoder_of(message: Message) -> Encoder:
         case Format.JSON:
             return JsonEncoder(message)
         case Format.FIXED:
+            check_overpunch(message)
             return FixedEncoder(lay_out(message), message.rows)
         case Format.CSV:
             _need_fields(message, "request")
@@ -126,7 +128,9 @@ def _check_encoding(message: Message, side: str) -> None:
         spaces = "0 ".encode(message.encoding)
     except (LookupError, UnicodeError) as error:
         raise UsageError(f"`encoding` of `{side}` is '{message.encoding}'; expected {expected}") from error
-    if not info._is_text_encoding or len(spaces) != 2:  # noqa: SLF001  # Python's own way to tell base64 and its like
+    if not info._is_text_encoding:  # noqa: SLF001  # Python's own way to tell base64 and its like
+        raise UsageError(f"`encoding` of `{side}` is '{message.encoding}', which is none of text; expected {expected}")
+    if message.format is Format.FIXED and len(spaces) != 2:
         raise UsageError(f"`encoding` of `{side}` is '{message.encoding}', whose digits are no single bytes")
 
 
@@ -137,6 +141,8 @@ def _check_form(message: Message, side: str) -> None:
             raise UsageError(f"`{name}` of `{side}` is {value!r}; expected one character")
     if message.delimiter == message.quote:
         raise UsageError(f"`delimiter` and `quote` of `{side}` are both {message.quote!r}")
+    if message.line_end is LineEnd.NEL and not is_ebcdic(message.encoding or "utf-8"):
+        raise UsageError(f"`line_end` of `{side}` is nel, which is EBCDIC's; say its `encoding`, such as cp037")
     if message.format is Format.CSV and message.line_end is LineEnd.NONE:
         raise UsageError(f"`line_end` of `{side}` is none, and rows of CSV end in one")
     if message.each and not message.rows:

@@ -7,15 +7,19 @@ import msgspec
 from stretto.components.exec.codecs import misfit_error
 from stretto.components.exec.layout import lay_out
 from stretto.components.exec.message import Format, LineEnd, Message
+from stretto.components.exec.texts import line_ends
 from stretto.types.errors import UsageError, Violation
 
 
 class ByLine(msgspec.Struct, frozen=True):
-    """A line feed ends it."""
+    """The first line end is its own."""
+
+    ends: tuple[bytes, ...]
+    """One byte each."""
 
     def end_of(self, data: bytes | bytearray) -> int:
         """Bytes of the first whole message; 0 while there is none."""
-        return data.find(b"\n") + 1
+        return min((at for end in self.ends if (at := data.find(end) + 1)), default=0)
 
 
 class ByLength(msgspec.Struct, frozen=True):
@@ -49,11 +53,15 @@ def framing_of(message: Message, side: str) -> Framing:
         raise UsageError(f"`{side}` is CSV with a header, and {_WHY}; say header: false")
     if message.format is Format.FIXED:
         layout = lay_out(message)
-        if layout.line_end is LineEnd.NONE:
-            return ByLength(layout.length)
-    elif message.line_end is LineEnd.NONE:
+        return ByLine(layout.breaks[:1]) if layout.breaks else ByLength(layout.length + len(layout.ending))
+    if message.line_end is LineEnd.NONE:
         raise UsageError(f"`line_end` of `{side}` is none, and {_WHY}")
-    return ByLine()
+    ends = line_ends(message.encoding or "utf-8")
+    if any(len(end) != 1 for end in ends):
+        raise UsageError(
+            f"`encoding` of `{side}` is '{message.encoding}', whose line ends are no single bytes, and {_WHY}"
+        )
+    return ByLine(ends)
 
 
 def hold_to_one(data: bytes, framing: Framing) -> None:

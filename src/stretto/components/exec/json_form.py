@@ -4,6 +4,7 @@ import msgspec
 
 from stretto.components.exec.codecs import UnreadableError, shown
 from stretto.components.exec.message import Message
+from stretto.components.exec.texts import text_of
 from stretto.record.canonical import snapshot
 from stretto.types.card import ANY_OBJECT
 from stretto.types.json import JsonObject
@@ -29,11 +30,11 @@ class JsonDecoder:
         self._encoding = message.encoding or "utf-8"
 
     def decode(self, data: bytes) -> JsonObject:
+        text = text_of(data, self._encoding)
+        if not text.strip():
+            raise UnreadableError("nothing; expected a JSON object")
         try:
-            text = data.decode(self._encoding)
             value = msgspec.json.decode(text)  # keeps the digits of a long integer, which the record refuses by name
-        except UnicodeDecodeError as error:
-            raise UnreadableError(f"byte {error.start:,} is no text in {self._encoding}: {error.reason}") from error
         except (msgspec.DecodeError, RecursionError) as error:
             raise UnreadableError(f"{error}: {shown(text.strip())}; expected a JSON object") from error
         if not isinstance(value, dict):

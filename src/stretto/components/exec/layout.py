@@ -10,8 +10,10 @@ from stretto.components.exec.codec_of import wrong_field
 from stretto.components.exec.declared_field import Field
 from stretto.components.exec.levels import Level, levels_of, width_of
 from stretto.components.exec.message import LineEnd, Message
+from stretto.components.exec.picture import Sign
 from stretto.components.exec.slots import Slot
-from stretto.components.exec.zoned import Digits
+from stretto.components.exec.texts import is_ebcdic
+from stretto.components.exec.zoned import Digits, Overpunch
 from stretto.types.errors import UsageError
 from stretto.types.json import render_path
 
@@ -58,7 +60,10 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     groups: Mapping[Path, frozenset[str]]
     """The names in each group; in the record itself at the empty path."""
     length: int
-    line_end: LineEnd
+    ending: bytes
+    """What stands behind it; nothing where records follow each other."""
+    breaks: tuple[bytes, ...]
+    """What its values cannot hold, since a line ends at it; empty where records are told apart by their length."""
     blank: bytes
     """A space."""
 
@@ -66,7 +71,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 def lay_out(message: Message) -> Layout:
     """Give each field its bytes, in sequence where it has no offset of its own."""
     encoding = message.encoding or "utf-8"
-    levels = levels_of(message.fields, encoding, Digits(encoding, message.overpunch))
+    levels = levels_of(message.fields, encoding, Digits(encoding, message.overpunch or Overpunch.IBM))
     tables: list[Table] = []
     groups: dict[Path, frozenset[str]] = {}
     places: list[Place] = []
@@ -80,13 +85,15 @@ def lay_out(message: Message) -> Layout:
     length = end if message.length is None else message.length
     if length < end:
         raise UsageError(f"`length` is {length}, and the last field ends after {end} bytes")
+    line_end, is_by_length = _line_end(message, encoding)
     return Layout(
         levels=levels,
         places=tuple(places),
         tables=tuple(tables),
         groups=groups,
         length=length,
-        line_end=_line_end(message, encoding),
+        ending=line_end.text.encode(encoding),
+        breaks=() if is_by_length else _BREAKS[line_end],
         blank=" ".encode(encoding),
     )
 
@@ -125,17 +132,39 @@ def described(path: Path) -> str:
     return "a constant" if path[-1] == "" else f"field '{render_path(path)}'"
 
 
-def _line_end(message: Message, encoding: str) -> LineEnd:
-    """Refuses a line end that data may hold, and takes none where none is declared."""
+_BREAKS: Final = {LineEnd.LF: (b"\n", b"\r"), LineEnd.CRLF: (b"\n", b"\r"), LineEnd.NEL: (b"\x15",), LineEnd.NONE: ()}
+"""Of what is written in each. A carriage return ends a line for many, whatever was meant."""
+
+
+def _line_end(message: Message, encoding: str) -> tuple[LineEnd, bool]:
+    """What stands behind each record, and whether its length alone says where it ends: where data may hold the bytes of
+    a line end, and where there is none."""
     packed = next((f for f in _leaves(message.fields) if f.picture is not None and f.picture.packed), None)
-    is_ascii = "\n ".encode(encoding) == b"\n "
     if message.line_end is None:
-        return LineEnd.LF if packed is None and is_ascii else LineEnd.NONE
-    if message.line_end is not LineEnd.NONE and packed is not None:
-        raise wrong_field(packed, "is packed and may hold the byte of a line end; leave `line_end` out, or: none")
-    if message.line_end is not LineEnd.NONE and not is_ascii:
-        raise UsageError(f"{encoding} has line ends of its own; leave `line_end` out: records end after their length")
-    return message.line_end
+        line_end = LineEnd.LF if packed is None and not is_ebcdic(encoding) else LineEnd.NONE
+        return line_end, line_end is LineEnd.NONE
+    if message.line_end in (LineEnd.LF, LineEnd.CRLF) and is_ebcdic(encoding):
+        raise UsageError(
+            f"{encoding} has a line end of its own; say line_end: nel, or leave it out where there is none"
+        )
+    if packed is not None and message.trimmed and message.line_end is not LineEnd.NONE:
+        raise wrong_field(packed, "is packed and may hold the byte of a line end, so no record can be `trimmed`")
+    return message.line_end, packed is not None or message.line_end is LineEnd.NONE
+
+
+def check_overpunch(message: Message) -> None:
+    """Raise UsageError where a sign is to be written over a digit of ASCII and nothing says how: a program that expects
+    the other way reads another number, without a word."""
+    if message.overpunch is not None or is_ebcdic(message.encoding or "utf-8"):
+        return
+    for field in _leaves(message.fields):
+        picture = field.picture
+        if picture is not None and not picture.packed and picture.sign in (Sign.TRAILING, Sign.LEADING):
+            raise wrong_field(
+                field,
+                f"has a sign over a digit, which programs write in two ways; say overpunch: {Overpunch.ASCII} for "
+                f"GnuCOBOL and Micro Focus, overpunch: {Overpunch.IBM} for records that were EBCDIC",
+            )
 
 
 def _leaves(fields: Sequence[Field]) -> Iterator[Field]:

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from stretto.components.exec.declared_field import Field
+from stretto.components.exec.texts import NEXT_LINE
 from stretto.components.exec.zoned import Overpunch
 from stretto.types.json import JsonObject
 
@@ -27,11 +28,13 @@ class LineEnd(StrEnum):
 
     LF = "lf"
     CRLF = "crlf"
+    NEL = "nel"
+    """New Line of EBCDIC."""
     NONE = "none"
 
     @property
     def text(self) -> str:
-        return {"lf": "\n", "crlf": "\r\n", "none": ""}[self.value]
+        return {"lf": "\n", "crlf": "\r\n", "nel": NEXT_LINE, "none": ""}[self.value]
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,7 +52,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Name of the field under which rows are listed; empty is one row, whose fields are the message's own."""
     length: int | None = None
     """Bytes of a fixed-width record; None is where its last field ends."""
-    overpunch: Overpunch = Overpunch.IBM
+    overpunch: Overpunch | None = None
+    """None where nothing is written that it would decide."""
     trimmed: bool = False
     """Spaces at the end of a fixed-width record may be missing."""
     header: bool = True

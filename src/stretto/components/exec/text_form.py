@@ -12,6 +12,7 @@ from stretto.components.exec.message import LineEnd, Message
 from stretto.components.exec.misfit import MisfitError
 from stretto.components.exec.scalars import ScalarCodec
 from stretto.components.exec.schemas import input_schema, output_schema
+from stretto.components.exec.texts import text_of
 from stretto.types.errors import MissingExtraError, UsageError
 from stretto.types.json import Json, JsonObject
 
@@ -58,12 +59,15 @@ class WholeDecoder:
         self.schema = output_schema([(self._field, self._codec.gives)], "")
 
     def decode(self, data: bytes) -> JsonObject:
-        text = _decoded(data, self._encoding).strip()
+        text = text_of(data, self._encoding).strip()
         return {self._field.name: _value(self._field, self._codec, text)}
 
 
 class PatternDecoder:
-    """Reads the groups of a pattern, of the first place where it is found, or of all."""
+    """Reads the groups of a pattern, of the first place where it is found, or of all.
+
+    Lines end in a line feed, also those of a program that ends them in two characters; the last one ends with the text.
+    """
 
     def __init__(self, message: Message) -> None:
         self._search = compiled(message.pattern)
@@ -80,7 +84,7 @@ class PatternDecoder:
         self.schema = output_schema(schemas, message.rows)
 
     def decode(self, data: bytes) -> JsonObject:
-        text = _decoded(data, self._message.encoding or "utf-8")
+        text = text_of(data, self._message.encoding or "utf-8").replace("\r\n", "\n").removesuffix("\n")
         if self._message.rows:
             return {self._message.rows: [self._row(found) for found in self._search.finditer(text)]}
         found = self._search.search(text)
@@ -124,10 +128,3 @@ def _value(field: Field, codec: ScalarCodec, text: str | None) -> Json:
         return codec.read(text)
     except MisfitError as error:
         raise UnreadableError(f"'{field.name}' is {shown(text)}; expected {error}") from error
-
-
-def _decoded(data: bytes, encoding: str) -> str:
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"byte {error.start:,} is no text in {encoding}: {error.reason}") from error

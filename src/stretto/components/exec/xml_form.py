@@ -4,13 +4,14 @@ import codecs
 import re
 from typing import Final
 
-from stretto.components.exec.codec_of import text_codec
+from stretto.components.exec.codec_of import text_codec, wrong_field
 from stretto.components.exec.codecs import Misfits, UnreadableError, pointer_to, rows_of, shown, unknown_names, value_of
 from stretto.components.exec.declared_field import Field
 from stretto.components.exec.message import Message
 from stretto.components.exec.misfit import MisfitError
 from stretto.components.exec.scalars import ScalarCodec
 from stretto.components.exec.schemas import input_schema, output_schema
+from stretto.components.exec.texts import text_of
 from stretto.components.exec.xml_path import XmlPath, made
 from stretto.components.xml.parse import Element, XmlError, check_installed, parse_xml
 from stretto.types.errors import UsageError
@@ -20,10 +21,14 @@ _CONTROL: Final = {chr(code) for code in range(32)} - {"\t", "\n", "\r"} | {"\uf
 """What no XML can hold (XML 1.0, section 2.2); lone surrogates cannot come this far."""
 
 
+_WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a document in UTF-16 begins, whose white space is no single bytes."""
+
+
 def _charset(encoding: str) -> str:
     """An encoding of Python's by the name that others know it by (IANA, Character Sets)."""
     name = codecs.lookup(encoding).name
-    return re.sub(r"^cp(?=125\d$)", "windows-", re.sub(r"^iso8859-", "iso-8859-", name))
+    return re.sub(r"^cp(?=125\d$)", "windows-", re.sub(r"^iso8859-", "iso-8859-", name.removesuffix("-sig")))
 
 
 class _Part:
@@ -34,6 +39,8 @@ class _Part:
         label = f"`path` of field '{field.name}'" if field.name else "`path` of a constant"
         self.path = XmlPath(field.path or field.name, message.namespaces, label)
         self.codec: ScalarCodec | None = text_codec(field, field.width) if field.name else None
+        if _CONTROL & set(field.constant or ""):
+            raise wrong_field(field, f"is {field.constant!r}, and XML cannot hold control characters")
 
     def write(self, row: JsonObject) -> str | None:
         """The text; None for an optional field that is null. Raises MisfitError."""
@@ -68,13 +75,14 @@ class XmlEncoder:
         self._message = message
         self._each = XmlPath(message.each or "row", message.namespaces, "`each`")
         self._parts = [_Part(field, message) for field in message.fields]
+        self._empty()
         self.schema = input_schema([(p.field, p.codec.takes) for p in self._parts if p.codec], message.rows)
 
     def encode(self, request: JsonObject) -> bytes:
         from lxml import etree
 
         misfits = Misfits()
-        root = etree.Element(self._root, nsmap=dict(self._message.namespaces))
+        root = self._empty()
         for pointer, row in rows_of(request, self._message.rows, misfits):
             self._put(root if not self._message.rows else self._new_row(root), row, pointer, misfits)
         misfits.raise_if_any()
@@ -82,6 +90,15 @@ class XmlEncoder:
         text: str = etree.tostring(root, encoding="unicode")
         declared = f'<?xml version="1.0" encoding="{_charset(encoding)}"?>'
         return f"{declared}{text}\n".encode(encoding, "xmlcharrefreplace")
+
+    def _empty(self) -> Element:
+        """The outermost element. Raises UsageError for namespaces that no document can hold."""
+        from lxml import etree
+
+        try:
+            return etree.Element(self._root, nsmap=dict(self._message.namespaces))
+        except ValueError as error:
+            raise UsageError(f"`namespaces` of `request` cannot be written: {error}") from error
 
     def _new_row(self, root: Element) -> Element:
         *outer, last = self._each.steps
@@ -119,7 +136,7 @@ class XmlDecoder:
 
     def decode(self, data: bytes) -> JsonObject:
         try:
-            document, charset = self._decoded(data.strip())
+            document, charset = self._decoded(data)
             root = parse_xml(document, charset=charset)
         except XmlError as error:
             raise UnreadableError(str(error)) from error
@@ -134,13 +151,9 @@ class XmlDecoder:
 
     def _decoded(self, data: bytes) -> tuple[bytes, str]:
         """The document and its charset; empty where it says that itself."""
-        encoding = self._message.encoding
-        if not encoding:
-            return data, ""
-        try:
-            return data.decode(encoding).encode(), "utf-8"  # libxml2 knows fewer, and by other names
-        except UnicodeDecodeError as error:
-            raise UnreadableError(f"byte {error.start:,} is no text in {encoding}: {error.reason}") from error
+        if self._message.encoding:  # libxml2 knows fewer, and by other names
+            return text_of(data, self._message.encoding).strip().encode(), "utf-8"
+        return data if data.startswith(_WIDE) else data.strip(), ""
 
     def _row(self, above: Element, where: str) -> JsonObject:
         row: JsonObject = {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stretto.components.exec import ExecProgram, Field, FieldType, Format, Message, read_picture
+from stretto.components.exec import ExecProgram, Field, FieldType, Format, Message, Overpunch, read_picture
 from stretto.types.enums import Effect
 from stretto.types.errors import ComponentError, InDoubtError, UsageError
 from stretto.types.messages import Request
@@ -17,6 +17,7 @@ MakeRequest = Callable[..., Request]
 
 RECORD = Message(
     format=Format.FIXED,
+    overpunch=Overpunch.ASCII,
     fields=(
         Field(name="age", picture=read_picture("9(3)"), means="in years"),
         Field(name="income", picture=read_picture("S9(7)V99")),
@@ -106,7 +107,7 @@ def test_the_digest_covers_the_declaration_and_the_files_of_the_command(tmp_path
         len({first, digest("sh", "-c", "cat"), digest(process="persistent"), digest(exit_codes={2: "not_found"})}) == 4
     )
     assert first != digest(request=RECORD)
-    wider = Message(format=Format.FIXED, fields=(*RECORD.fields[:-1], Field(filler=4)))
+    wider = Message(format=Format.FIXED, overpunch=Overpunch.ASCII, fields=(*RECORD.fields[:-1], Field(filler=4)))
     assert digest(request=RECORD) != digest(request=wider)
     rules.write_text("cat # and more")
     assert digest(**plain) != first

@@ -177,12 +177,39 @@ async def test_records_of_one_length_need_no_line_ends(tmp_path: Path, make_requ
             "nothing says where rows of fixed",
         ),
         (Message(format=Format.TEXT, line_end=LineEnd.NONE), "`line_end` of `request` is none"),
+        (Message(format=Format.TEXT, encoding="utf-16"), "whose line ends are no single bytes"),
     ],
 )
 def test_messages_whose_end_nobody_sees_are_refused(tmp_path: Path, message: Message, why: str) -> None:
     with pytest.raises(UsageError, match="program 'it'") as caught:
         program(tmp_path, "cat", request=message, response=JSON, process="persistent")
     assert why in str(caught.value)
+
+
+EBCDIC = Message(format=Format.TEXT, encoding="cp037")
+NEL = Message(format=Format.TEXT, encoding="cp037", line_end=LineEnd.NEL)
+NEL_RECORD = Message(format=Format.FIXED, encoding="cp037", line_end=LineEnd.NEL, fields=(Field(name="a", width=2),))
+PACKED = Message(
+    format=Format.FIXED, line_end=LineEnd.LF, fields=(Field(name="n", picture=read_picture("S9(5) COMP-3")),)
+)
+
+
+@pytest.mark.parametrize(
+    ("request_", "response", "asked_for"),
+    [
+        pytest.param(EBCDIC, EBCDIC, {"text": "a"}, id="line feed of EBCDIC"),
+        pytest.param(NEL, EBCDIC, {"text": "a"}, id="new line of EBCDIC"),
+        pytest.param(NEL_RECORD, NEL_RECORD, {"a": "x"}, id="new line behind a record"),
+        pytest.param(PACKED, PACKED, {"n": -10}, id="a line feed behind 00 01 0D"),
+    ],
+)
+async def test_lines_end_as_the_encoding_has_it(
+    tmp_path: Path, make_request: MakeRequest, request_: Message, response: Message, asked_for: dict[str, object]
+) -> None:
+    echo = program(tmp_path, "cat", request=request_, response=response, process="persistent")
+    for _ in range(2):
+        assert await asked(echo, make_request, **asked_for) == asked_for
+    await echo.close()
 
 
 async def test_text_that_would_end_a_message_early_is_refused(tmp_path: Path, make_request: MakeRequest) -> None:

@@ -78,10 +78,13 @@ def records(draw: st.DrawFn) -> tuple[Message, JsonObject]:
         fields += [Field(filler=draw(st.integers(1, 3)))] if draw(st.booleans()) else []
         fields += [Field(constant="#")] if draw(st.booleans()) else []
         fields.append(known[name][0])
+    encoding = draw(st.sampled_from(["", "latin-1", "cp037", "cp273"]))
+    line_ends = [LineEnd.NEL] if encoding.startswith("cp") else [LineEnd.LF, LineEnd.CRLF]
     message = Message(
         format=Format.FIXED,
         fields=tuple(fields),
-        encoding=draw(st.sampled_from(["", "latin-1", "cp037", "cp273"])),
+        encoding=encoding,
+        line_end=draw(st.sampled_from([None, LineEnd.NONE, *line_ends])),
         overpunch=draw(st.sampled_from(list(Overpunch))),
         rows=draw(st.sampled_from(["", "rows"])),
     )
@@ -177,7 +180,11 @@ JSON_VALUES = st.recursive(
 @pytest.mark.parametrize(
     "message",
     [
-        Message(format=Format.FIXED, fields=tuple(field for field, _ in OF_FIELD.values())),
+        Message(
+            format=Format.FIXED,
+            overpunch=Overpunch.ASCII,
+            fields=tuple(field for field, _ in OF_FIELD.values()),
+        ),
         Message(format=Format.FIXED, encoding="cp037", fields=tuple(field for field, _ in PACKED.values())),
         *(m for m in MESSAGES if m.fields and not m.pattern and m.format is not Format.XML),
         Message(format=Format.XML, root="x", fields=(Field(name="a"), Field(name="n", type=FieldType.NUMBER))),
