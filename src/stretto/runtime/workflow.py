@@ -41,6 +41,7 @@ from stretto.runtime.many import in_order
 from stretto.runtime.opening import Opening
 from stretto.runtime.probing import live_of
 from stretto.runtime.tuning import Compiles, Effective, Given, Tuning
+from stretto.runtime.under_way import UnderWay
 from stretto.store.sqlite import Store
 from stretto.types.arguments import check_text
 from stretto.types.budget import BudgetSpec
@@ -71,6 +72,7 @@ class Workflow:
         self._answering = None if catalog.is_per_run else answering_of(self.plan, self._opening, self._kin.shared)
         self._own_loop = self._kin.join(self._opening)
         self._engine: Engine | None = None
+        self._under_way = UnderWay()
         self._exercising = None if catalog.is_per_run else _exercising(self.plan, store)
         protections, standbys = self._kin.protections, self._kin.standbys
         heed = partial(_heed, self._live, self._exercising)
@@ -174,8 +176,9 @@ class Workflow:
     async def run_request(self, request: RunRequest) -> Run:
         """Run once, with everything that a run can be asked for."""
         check_request_type(request)
-        engine = await self._ready_to_answer()
-        run = await engine.run(self.plan, request)
+        with self._under_way.one():
+            engine = await self._ready_to_answer()
+            run = await engine.run(self.plan, request)
         if self._exercising is not None:
             self._exercising.after(run)
         return run
@@ -214,8 +217,12 @@ class Workflow:
         if self._engine is None:  # what the input is held to may have been changed
             await asyncio.to_thread(self._tuning.refresh)
         todo = admit_each(self._tuning.tuned.of(self.plan), requests)
-        engine = await self._ready_to_answer()
+        with self._under_way.one():
+            return await self._run_each(await self._ready_to_answer(), todo, concurrency, on_run)
 
+    async def _run_each(
+        self, engine: Engine, todo: list[Admitted], concurrency: int, on_run: Callable[[Run], None] | None
+    ) -> list[Run]:
         make = partial(engine.run_admitted, self.plan)
         exercising = self._exercising
 
@@ -244,10 +251,11 @@ class Workflow:
         check_resumable(found)
         hold_to_manifest(found, self.plan.manifest)
         hold_to_baggage(found, again)
-        engine = await self._ready()
-        claim = await asyncio.to_thread(self.store.claim, found.id, owner)
-        history = History.resume(claim.run, {effect.path: effect for effect in claim.effects})
-        return await engine.resume(self.plan, claim.run, history, claim.journal, baggage=again)
+        with self._under_way.one():
+            engine = await self._ready()
+            claim = await asyncio.to_thread(self.store.claim, found.id, owner)
+            history = History.resume(claim.run, {effect.path: effect for effect in claim.effects})
+            return await engine.resume(self.plan, claim.run, history, claim.journal, baggage=again)
 
     async def settle(
         self, run_id: str, path: str, *, response: JsonObject | None, by: str = "", reason: str = ""
@@ -285,7 +293,6 @@ class Workflow:
         check_replay(run, outputs, dry_run)
         if isinstance(run, str):
             run = await asyncio.to_thread(find_run, self.store, run)
-        engine = await self._ready()
         recorded = request_of(run, {} if baggage is None else baggage)
         request = msgspec.structs.replace(
             recorded,
@@ -295,7 +302,9 @@ class Workflow:
             traceparent="",
             tracestate="",
         )
-        return await engine.replay(self.plan, run, request, outputs=outputs or {}, dry_run=dry_run)
+        with self._under_way.one():
+            engine = await self._ready()
+            return await engine.replay(self.plan, run, request, outputs=outputs or {}, dry_run=dry_run)
 
     async def exercise_fallback(self, runs: Iterable[Run]) -> list[Exercised]:
         """Ask this workflow's fallback what it would have answered for recorded runs; results in their order.
@@ -407,9 +416,11 @@ class Workflow:
     async def aclose(self) -> None:
         """Close the components and flush the store. The workflow may be used again.
 
-        Waits for an `open` under way. A component that does not close, within seconds and without an error, is told of
-        in the log. Raises UsageError when they are open in another event loop that has not ended.
+        Waits for an `open` under way, and up to 10 s for runs that are. A component that does not close, within
+        seconds and without an error, is told of in the log. Raises UsageError when they are open in another event loop
+        that has not ended.
         """
+        await self._under_way.end(self.name)
         if self._exercising is not None:
             await self._exercising.close()
         self._kin.following.leave(self._tuning)

@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeAlias
 import msgspec
 import uvicorn
 
-from stretto.acp.server.desk import Desk
+from stretto.acp.server.desk import END_S, Desk
 from stretto.acp.server.tokens import Tokens
 from stretto.serve.acp_guard import guarded
 from stretto.serve.acp_http import AcpHttp, App
@@ -170,7 +170,7 @@ async def serve_desk(
         finally:
             for door in opened:
                 await door.close(at_once=stop.second.is_set())
-            await desk.close()
+            await desk.close(0.0 if stop.second.is_set() else END_S)
 
 
 def _made(desk: Desk, doors: Doors, sockets: ExitStack) -> dict[str, Door]:

@@ -9,6 +9,7 @@ steps reach the component.
 
 import asyncio
 from collections.abc import Iterable
+from typing import Final
 
 from stretto.acp import messages as m
 from stretto.acp.names import Reason, Verb
@@ -32,6 +33,10 @@ from stretto.types.protocols import Component
 
 TRY_ELSEWHERE_MS = 1_000.0
 """Told to whoever calls while the server is about to stop: by then another answers at its address, or none."""
+
+END_S: Final = 2.0
+"""For calls that are cancelled as the server stops: the engine gives a component 1 s to clean up, and then seals the
+run."""
 
 
 class Desk:
@@ -86,8 +91,9 @@ class Desk:
                 await served.close()
             raise
 
-    async def close(self) -> None:
-        """Close them."""
+    async def close(self, end_s: float = END_S) -> None:
+        """Close them, once what was cancelled has cleaned up; what takes longer over that is left behind."""
+        await self._maker.places.empty(end_s)
         for served in self._served.values():
             await served.close()
 

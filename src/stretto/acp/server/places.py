@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from typing import Final
 
 from stretto.acp.failure import AcpError
@@ -22,6 +23,8 @@ class Places:
         self._limits = limits
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._mean_s = 0.0
+        self._emptied: asyncio.Event | None = None
+        """Set when the last place is given back; made by who waits for that."""
 
     @property
     def taken(self) -> int:
@@ -60,6 +63,16 @@ class Places:
             self._leave_queue(turn)
             raise
 
+    async def empty(self, within_s: float) -> bool:
+        """Wait until nothing is worked on, what was left behind included, for so many seconds; whether that is so."""
+        if not self.taken:
+            return True
+        self._emptied = asyncio.Event()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._emptied.wait()
+        return not self.taken
+
     def leave(self, worked_s: float) -> None:
         """Give the place to whoever waits longest."""
         self._mean_s += _NEWEST * (worked_s - self._mean_s)
@@ -72,6 +85,8 @@ class Places:
                 turn.set_result(None)
                 return
         self._free += 1
+        if self._emptied is not None and not self.taken:
+            self._emptied.set()
 
     def _leave_queue(self, turn: "asyncio.Future[None]") -> None:
         """Nobody is let in for a call that left; one that was let in as it left lets the next in."""

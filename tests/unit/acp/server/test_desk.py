@@ -467,3 +467,46 @@ def test_a_component_of_scope_run_has_a_session_for_each_run() -> None:
         assert component.closed == ["a", "b", "c", "d"]
 
     run_virtual(main())
+
+
+class Held(Doing):
+    """One that tells when it cleans up, and when it is closed."""
+
+    def __init__(self, cleans_s: float) -> None:
+        self.told: list[str] = []
+
+        async def hangs(_: Request) -> object:
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                await asyncio.sleep(cleans_s)
+                self.told.append("clean")
+            return None
+
+        super().__init__(hangs)
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None:
+        self.told.append("closed")
+
+
+@pytest.mark.parametrize(
+    ("cleans_s", "end_s", "told"), [(0.5, 2.0, ["clean", "closed"]), (9.0, 2.0, ["closed"]), (0.5, 0.0, ["closed"])]
+)
+def test_what_was_cancelled_cleans_up_before_its_component_is_closed(
+    cleans_s: float, end_s: float, told: list[str]
+) -> None:
+    async def main() -> None:
+        component = Held(cleans_s)
+        desk = Desk([component])
+        await desk.open()
+        calling = asyncio.ensure_future(ask(desk, request()))
+        await asyncio.sleep(1)
+        calling.cancel()
+        with suppress(asyncio.CancelledError):
+            await calling
+        await desk.close(end_s)
+        assert component.told == told
+
+    run_virtual(main())
