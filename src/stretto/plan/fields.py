@@ -112,8 +112,7 @@ class Reader:
 
     def note(self, span: Span, text: str, *, verbose: bool = False) -> None:
         """Say something that is no error."""
-        mark = span.mark
-        self.notes.append(Note(place=f"{mark.file}:{mark.line}:{mark.column}", text=text, verbose=verbose))
+        self.notes.append(Note(place=span.mark.place, text=text, verbose=verbose))
 
     def _note_doubts(self, text: Located[str], compiled: Expression) -> None:
         for part in compiled.dyn_parts:

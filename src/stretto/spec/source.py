@@ -40,6 +40,11 @@ class Mark(msgspec.Struct, frozen=True):
     column: int
     """1-based, in characters."""
 
+    @property
+    def place(self) -> str:
+        """``file:line:column``, as editors open it."""
+        return f"{self.file}:{self.line}:{self.column}"
+
 
 class Source:
     """The text of one file, with its name as people typed it."""

@@ -1,7 +1,7 @@
 """A command-line program as a component: its declaration is all the code there is."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
@@ -22,7 +22,7 @@ from stretto.components.waiting import Wait
 from stretto.types.arguments import as_path, as_tuple, wrong
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
-from stretto.types.errors import Code, ContractError, MissingExtraError, UsageError
+from stretto.types.errors import Code, ComponentError, ContractError, MissingExtraError, UsageError
 from stretto.types.json import JsonObject, Schema
 from stretto.types.messages import Request, Response
 
@@ -38,6 +38,8 @@ class ExecProgram:
     waiting for one is the call's `queue_ms`. Exit codes mean what `exit_codes` says; 0 is an answer, and any other
     failure ``unknown``. `effects` is ``write`` unless it is declared. `confirm` is another command that is asked, as
     this was, whether a write in doubt happened.
+
+    `places` says where `command` and `confirm` stand in a file, as ``file:line:column``, for what is told at load.
 
     A call that is cancelled, or runs into its deadline, ends the process and all that it started in its group. Raises
     UsageError for what cannot work.
@@ -64,6 +66,7 @@ class ExecProgram:
         max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES,
         version: str = "0.0.0",
         description: str = "",
+        places: Mapping[str, str] | None = None,
     ) -> None:
         settings = ExecSettings(
             name=name,
@@ -96,6 +99,7 @@ class ExecProgram:
         except UsageError as error:
             raise UsageError(f"program '{name}': {error}") from error
         self._card = _card(settings, self._encoder.schema, self._decoder.schema)
+        self._places = {} if places is None else dict(places)
         self._at_work: _AtWork | None = None
         self._users = 0
 
@@ -104,15 +108,28 @@ class ExecProgram:
         """Schemas of the messages; the digest covers the declaration and the files of the command."""
         return self._card
 
+    @property
+    def told_at_load(self) -> Iterator[tuple[str, str]]:
+        """That a program is not there, at its place in the file: it may yet be, once the workflow is opened."""
+        for key, command in (("command", self._settings.command), ("confirm", self._settings.confirm)):
+            if command and key in self._places:
+                try:
+                    self._locate(command)
+                except ComponentError as error:
+                    yield self._places[key], str(error)
+
+    def _locate(self, command: Sequence[str]) -> None:
+        """Raise ComponentError for a program that cannot be started."""
+        settings = self._settings
+        located(settings.name, command, settings.place, environment(settings.inherit, settings.env))
+
     async def open(self) -> None:
         """See that the program is there, and start those that answer many calls. Every `open` needs its `close`.
 
         Raises ComponentError when it cannot be started, UsageError while another event loop that has not ended has it.
         """
-        settings = self._settings
-        env = environment(settings.inherit, settings.env)
-        for command in filter(None, (settings.command, settings.confirm)):
-            located(settings.name, command, settings.place, env)
+        for command in filter(None, (self._settings.command, self._settings.confirm)):
+            self._locate(command)
         at_work = self._here()
         self._users += 1
         try:

@@ -135,6 +135,7 @@ def _build(fields: Fields) -> Make | None:
         return None  # which was told; what else is wrong with a message may come of that
     _check_form(REQUEST, encoder_of, options, fields)
     _check_form(RESPONSE, decoder_of, options, fields)
+    options["places"] = {key.name: fields.key_span(key).mark.place for key in (COMMAND, CONFIRM) if key in fields}
     return partial(_make, options)
 
 

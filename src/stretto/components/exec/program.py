@@ -19,6 +19,10 @@ PASSED_ON: Final = (
 """Variables of this process that a program is given without being asked for: none of them is a secret."""
 
 
+MAX_PATH_CHARS: Final = 400
+"""Of the PATH on which a program was looked for, in a message."""
+
+
 def environment(inherit: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
     """What a program sees: a few variables of this process, those that were named, and those that were declared."""
     passed = {name: os.environ[name] for name in (*PASSED_ON, *inherit) if name in os.environ}
@@ -47,8 +51,13 @@ def located(name: str, command: Sequence[str], place: Path, env: Mapping[str, st
     if found is None:
         beside = (place / program).is_file()
         hint = f"try ./{program}" if beside else "install it, or give its path"
-        raise _not_there(name, f"cannot be started: there is no program '{program}' on the PATH; {hint}")
+        looked = f"it was looked for in {_shown(env.get('PATH', os.defpath))}"
+        raise _not_there(name, f"cannot be started: there is no program '{program}' on the PATH; {hint}: {looked}")
     return (found, *command[1:])
+
+
+def _shown(path: str) -> str:
+    return path if len(path) <= MAX_PATH_CHARS else f"{path[:MAX_PATH_CHARS]}..."
 
 
 def not_started(name: str, error: OSError) -> ComponentError:

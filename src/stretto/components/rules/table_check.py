@@ -34,8 +34,7 @@ class RuleNote(msgspec.Struct, frozen=True):
     @property
     def place(self) -> str:
         """``file:line:column``."""
-        mark = self.span.mark
-        return f"{mark.file}:{mark.line}:{mark.column}"
+        return self.span.mark.place
 
 
 class TableVerdict(msgspec.Struct, frozen=True, kw_only=True):

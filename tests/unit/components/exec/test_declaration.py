@@ -1,5 +1,6 @@
 """What a workflow file may say of a program, and every mistake in it told at its place."""
 
+import re
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+import stretto
 from stretto.components.declare import KINDS, build_component
 from stretto.components.exec import ExecProgram
 from stretto.spec.model import ComponentDecl, ComponentKind
@@ -146,6 +148,48 @@ def refusal(folder: Path, declaration: str) -> Problem:
     with pytest.raises(SpecError) as caught:
         declared(folder, declaration)
     return caught.value.problems[0]
+
+
+WITHOUT = """\
+stretto: 1
+components:
+  rules:
+    kind: exec
+    command: [{program}]
+    confirm: [./booked.sh]
+    request: {{ format: json }}
+    response: {{ format: json }}
+steps: [{{ name: a, component: rules }}]
+durability: step
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("./rules", r"there is no file '.*/rules'; build it, or mend the path"),
+        (
+            "no-such-program",
+            r"there is no program 'no-such-program' on the PATH; install it, or give its path: it was looked for in /",
+        ),
+    ],
+)
+def test_a_program_that_is_not_there_is_noted_at_load(tmp_path: Path, program: str, said: str) -> None:
+    file = tmp_path / "workflow.yaml"
+    file.write_text(WITHOUT.format(program=program))
+    command, confirm = stretto.load(file, store=tmp_path / "runs.db").plan.notes
+    assert command.place == f"{file}:5:5"
+    assert re.search(said, command.text)
+    assert (confirm.place, "booked.sh" in confirm.text) == (f"{file}:6:5", True)
+
+
+def test_a_program_that_is_there_is_not_noted(tmp_path: Path) -> None:
+    for name in ("rules", "booked.sh"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    file = tmp_path / "workflow.yaml"
+    file.write_text(WITHOUT.format(program="./rules"))
+    assert stretto.load(file, store=tmp_path / "runs.db").plan.notes == ()
 
 
 @pytest.mark.parametrize(
