@@ -14,6 +14,7 @@ from stretto.serve.faces.answered import error_of, response_of
 from stretto.serve.faces.card import card_of, sla_of
 from stretto.serve.faces.earlier import Earlier
 from stretto.serve.faces.judged import keep
+from stretto.serve.faces.lineage import hold_to_hops, lineage
 from stretto.types.card import Card
 from stretto.types.enums import Effect
 from stretto.types.errors import Code, ComponentError, ContractError, InputError, StoreError
@@ -23,9 +24,6 @@ from stretto.types.signals import Signal
 
 ASK_AGAIN_S: Final = 1.0
 """When another process is at work on the run that answers a call: most end within it."""
-
-CALLER: Final = "caller"
-"""Label of a run: the `workflow_run_id` of the run that called it."""
 
 
 class WorkflowComponent:
@@ -61,6 +59,7 @@ class WorkflowComponent:
         """
         with _told_as_component():
             asked = self._asked(request)
+            hold_to_hops(asked.labels)
             earlier = await self._earlier.run_of(asked) if asked.effect_key else None
             run = await self.workflow.run_request(asked) if earlier is None else earlier
             return await self._told(run, is_earlier=earlier is not None)
@@ -87,7 +86,7 @@ class WorkflowComponent:
         is_of_a_run = not is_face(call.path)
         labels = dict(run.labels)
         if is_of_a_run and run.workflow_run_id:
-            labels[CALLER] = run.workflow_run_id
+            labels |= lineage(labels, run.workflow_run_id)
         return RunRequest(
             input=request.input,
             tenant=run.tenant,

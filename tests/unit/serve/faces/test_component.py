@@ -79,6 +79,33 @@ async def test_what_travels_with_a_call_is_on_the_record_of_its_run(url: str, st
     assert 4000 < run.budget.deadline_ms <= 5000
 
 
+@pytest.mark.parametrize(
+    ("labels", "kept"),
+    [
+        ({}, {"caller": LONG_NAME}),
+        ({"caller": "a"}, {"caller": LONG_NAME, "hops": "2"}),
+        ({"caller": "a", "hops": "7"}, {"caller": LONG_NAME, "hops": "8"}),
+        ({"caller": "a", "hops": "many", "task": "t"}, {"caller": LONG_NAME, "hops": "2", "task": "t"}),
+    ],
+)
+async def test_a_run_tells_who_called_it_and_how_many_stand_before(
+    url: str, store: Store, labels: dict[str, str], kept: dict[str, str]
+) -> None:
+    await call(url, "reading", "hello", workflowRunId=LONG_NAME, labels=labels)
+    assert runs_in(store)[0].labels == kept
+
+
+@pytest.mark.parametrize("hops", ["8", "99999999999999999999"])
+async def test_a_circle_of_servers_ends_and_leaves_nothing_in_doubt(url: str, store: Store, hops: str) -> None:
+    asked: dict[str, Any] = {"workflowRunId": LONG_NAME, "labels": {"caller": "a", "hops": hops}, "effectKey": "k"}
+    for confirm, expected in ((True, (404, "not_found")), (False, (400, "failed_precondition"))):
+        status, told = await call(url, "writing", "pay", confirm=confirm, **asked)
+        assert (status, told["code"]) == expected
+    assert "do their workflows call each other in a circle?" in told["detail"]
+    assert told["metadata"] == {"sent": "no"}
+    assert runs_in(store) == []
+
+
 async def test_a_run_has_no_more_than_its_workflow_allows(url: str, store: Store) -> None:
     await call(url, "reading", "hello", remainingMs=900_000)
     (run,) = runs_in(store)
