@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import math
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
@@ -180,8 +181,9 @@ class TorchComponent:
         with torch.no_grad():
             found = self.compute(self.module, fields, rows=1)
         output: JsonObject = {name: found[name][0].tolist() for name in signature.outputs}
+        rewards = tuple(_reward(name, found[name].item()) for name in signature.rewards)
+        output |= {reward.name: reward.value for reward in rewards}
         actions = tuple(self._choose(name, found[name], request.call, output) for name in signature.chooses)
-        rewards = tuple(Reward(name=name, value=found[name].item()) for name in signature.rewards)
         return Response(output=output, actions=actions, rewards=rewards)
 
     def _choose(self, choice: str, logits_BA: Tensor, call: Call, output: JsonObject) -> Action:
@@ -210,6 +212,11 @@ class FunctionModule(nn.Module):
     def forward(self, **fields: Any) -> Any:  # the function's own types
         """What the function returns."""
         return self._function(**fields)
+
+
+def _reward(name: str, value: float) -> Reward:
+    """A term of the run's reward; NaN says that it is not known."""
+    return Reward(name=name, value=None if math.isnan(value) else value)
 
 
 def _beside(module: nn.Module, fields: Mapping[str, Any]) -> Mapping[str, Any]:

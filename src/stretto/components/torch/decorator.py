@@ -37,7 +37,8 @@ def differentiable(
     (`OneOf`). `context` is read only: a list of one JSON value a row, or an integer tensor. It returns a tensor or a
     dict of them; what they are, its hint says or `outputs`. Where it `chooses`, it returns logits ``[B, A]`` under the
     choice's name; the draw is made here, by the run's seed and the step's path, and recorded as an action. `rewards`
-    names outputs that are terms of the run's reward; such a component may take `reference`, the gold answers.
+    names outputs that are terms of the run's reward, NaN where one is not known; such a component may take `reference`,
+    the gold answers.
 
     Raises SpecError for an unusable name or option; what only the hints show is told when the file is loaded.
     """

@@ -86,6 +86,7 @@ class TorchSignature:
     def output(self) -> Schema:
         """The response's schema."""
         properties: JsonObject = {name: shape.schema for name, shape in self.outputs.items()}
+        properties |= {name: {"type": ["number", "null"]} for name in self.rewards}
         for name, alternatives in self.chooses.items():
             properties[name] = OneOf(*alternatives).schema
             properties[name + PROBABILITIES] = Shape(len(alternatives)).schema

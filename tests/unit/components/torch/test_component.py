@@ -89,6 +89,12 @@ def test_a_logit_of_minus_infinity_is_never_chosen_and_recorded_as_not_available
     assert (action.chosen, action.available, action.forced) == ("b", (False, True, False), True)
 
 
+def test_a_reward_that_is_no_number_is_unknown() -> None:
+    answer = of(modules.judge)._answer(request_for(decision="approve", late=1.0, _reference=math.nan))
+    assert answer.rewards[0].value is None
+    assert answer.output == {"utility": None}
+
+
 def test_null_reads_as_what_a_shape_says_stands_for_it() -> None:
     answer = of(modules.judge)._answer(request_for(decision="approve", late=None, _reference=2.0))
     assert answer.rewards[0].value == 2.0
