@@ -52,10 +52,16 @@ def tokens_of(completion: Completion, choice: Choice) -> Tokens:
     return Tokens(
         prompt_ids=None if not prompt else np.array(prompt, np.int32),
         completion_ids=None if ids is None else np.array(ids, np.int32),
-        logprobs=None if logprobs is None else np.array(logprobs, np.float32),
+        logprobs=None if logprobs is None else _float32(logprobs),
         mask=None if told is None else np.ones(len(told), np.bool_),
         doubt=doubt,
     )
+
+
+def _float32(values: Sequence[float]) -> Array:
+    """What is beyond the range of a float32 is infinite there."""
+    with np.errstate(over="ignore"):
+        return np.array(values, np.float64).astype(np.float32)
 
 
 def natural(token: TokenLogprob) -> float | None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from io import BytesIO
 from ssl import SSLContext
 from typing import Final
 
@@ -15,6 +16,9 @@ from stretto.components.web.reply import Reply
 from stretto.components.web.waiting import connections
 from stretto.types.errors import ComponentError
 from stretto.types.os_error import reason_of
+
+_LONG_BYTES: Final = 1 << 20
+"""Beyond which aiohttp sends a body piece by piece only when it is a file."""
 
 CONNECT_TIMEOUT_S: Final = 30.0
 """For a connection. Answers have no time-out of their own: the deadline of the step bounds them."""
@@ -102,7 +106,7 @@ class Pool:
         return self._session.request(
             method,
             url,
-            data=body,
+            data=BytesIO(body) if body is not None and len(body) > _LONG_BYTES else body,  # aiohttp warns of long bytes
             headers=headers,
             allow_redirects=False,  # a redirected POST may become a GET, and takes its headers along
         )

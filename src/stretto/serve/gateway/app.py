@@ -1,5 +1,6 @@
 """The gateway as an ASGI application."""
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -8,18 +9,18 @@ from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
-from stretto.serve.gateway.asgi import Answer, Asked
-from stretto.serve.gateway.ask import CHAT, TEXT, Ask
-from stretto.serve.gateway.call import Call
+from stretto.serve.gateway.asgi import JSON_HEADERS, Answer, Asked
+from stretto.serve.gateway.ask import CHAT, EMBEDDINGS, TEXT, Ask
+from stretto.serve.gateway.call import SUCCESS, Call
 from stretto.serve.gateway.keys import is_key, key_of, split_path
 from stretto.serve.gateway.manage import Manage
 from stretto.serve.gateway.metrics import CONTENT_TYPE, GatewayMetrics
-from stretto.serve.gateway.opening import Opening
+from stretto.serve.gateway.opening import opened_by
 from stretto.serve.gateway.recording import Recording
 from stretto.serve.gateway.refused import Refused
 from stretto.serve.gateway.runs import Runs
 from stretto.serve.gateway.settings import GatewaySettings
-from stretto.serve.gateway.upstream import Upstream, as_error, passed_back
+from stretto.serve.gateway.upstream import Upstream, as_error, passed_back, refused_status
 from stretto.store.sqlite import Store
 from stretto.types.errors import ComponentError
 from stretto.types.json import JsonObject
@@ -31,8 +32,10 @@ _V1: Final = "/v1"
 _CALLS: Final = {_V1 + CHAT: CHAT, _V1 + TEXT: TEXT}
 _MODELS: Final = "/models"
 _RUNS: Final = "/runs"
+_OWN: Final = ("/livez", "/readyz", "/metrics")
 _SERVED: Final = (
-    "served are POST /v1/chat/completions and /v1/completions and GET /v1/models, each also below /run/KEY; "
+    "served are POST /v1/chat/completions, /v1/completions and /v1/embeddings and GET /v1/models, each also below "
+    "/run/KEY; "
     "POST /runs, GET /runs/KEY, POST /runs/KEY/reward and /runs/KEY/end; GET /livez, /readyz and /metrics"
 )
 _READING: Final = ("GET", "HEAD")
@@ -93,21 +96,23 @@ class Gateway:
             await self._call(asked, answer, in_path, _CALLS[path])
         elif path == _V1 + _MODELS or path.startswith(f"{_V1}{_MODELS}/"):
             _only(asked, *_READING)
-            await self._models(asked, answer, path.removeprefix(_V1))
+            await self._hand_on(asked, answer, "GET", path.removeprefix(_V1))
+        elif path == _V1 + EMBEDDINGS:
+            _only(asked, "POST")
+            _json_only(asked)
+            body = await asked.body(self._settings.max_body_bytes)
+            await self._hand_on(asked, answer, "POST", EMBEDDINGS, body)
         elif in_path is not None:
             raise Refused(404, f"{asked.path} is not served; {_SERVED}", code="not_found")
         elif path == _RUNS or path.startswith(_RUNS + "/"):
             await self._manage_runs(asked, answer, path.split("/")[2:])
         else:
-            _only(asked, *_READING)
             await self._tell(asked, answer, path)
 
     async def _call(self, asked: Asked, answer: Answer, in_path: str | None, path: str) -> None:
         """Answer one completion."""
         began_s = time.perf_counter()
-        if asked.headers.get("content-type", "").partition(";")[0].strip().lower() not in _JSON_TYPES:
-            told = asked.headers["content-type"]
-            raise Refused(415, f"the body is {told}; expected application/json", code="unsupported_media_type")
+        _json_only(asked)
         if self.metrics.under_way >= self._settings.max_calls:
             raise Refused(
                 429, f"{self.metrics.under_way} calls are under way, the limit", code="too_many_calls", retry_after_s=1
@@ -138,7 +143,7 @@ class Gateway:
         upstream = self._upstream
         if upstream is None:
             raise Refused(503, "the gateway is not up yet, or not any more", retry_after_s=1)
-        run = await self._runs.for_call(key, lambda: _first(key, ask))
+        run = await self._runs.for_call(key, lambda: opened_by(key, ask, self._settings.record_bytes))
         answer.headers = {"x-stretto-run": run.key, "x-stretto-run-id": run.run.id}
         run.pin(*self._runs.models.pin(ask.model))
         component, address = self._runs.models.of(ask.model), upstream.address
@@ -151,18 +156,24 @@ class Gateway:
             self._runs.ended_alone(run)
         return recording.outcome
 
-    async def _models(self, asked: Asked, answer: Answer, path: str) -> None:
-        """Hand on what the server tells of its models."""
+    async def _hand_on(self, asked: Asked, answer: Answer, method: str, path: str, body: bytes | None = None) -> None:
+        """Hand on what is no choice of a model, so that no run has it: which models there are, and embeddings."""
         upstream = self._upstream
         if upstream is None:
             raise Refused(503, "the gateway is not up yet, or not any more", retry_after_s=1)
+        limit_s = self._settings.timeout.total_seconds()
         try:
-            async with upstream.get(path, asked.headers) as exchange:
-                reply = await exchange.whole()
+            async with asyncio.timeout(limit_s):
+                reply = await upstream.whole(method, path, asked.headers, body)
+        except TimeoutError:
+            raise Refused(504, f"no answer came within {limit_s:g} s") from None
         except ComponentError as error:
             raise Refused(502, str(error), code=error.rpc_code.value) from error
-        body = reply.body if reply.status < 300 else as_error(reply, upstream.address.key)
-        await answer.whole(reply.status, body, passed_back(reply.headers))
+        if reply.status in SUCCESS:
+            await answer.whole(reply.status, reply.body, passed_back(reply.headers))
+        else:
+            content = as_error(reply, upstream.address.key)
+            await answer.whole(refused_status(reply.status), content, {**passed_back(reply.headers), **JSON_HEADERS})
 
     async def _manage_runs(self, asked: Asked, answer: Answer, parts: list[str]) -> None:
         if self._tokens is not None and not self._tokens.accepts(asked.headers.get("authorization", "").encode()):
@@ -186,6 +197,8 @@ class Gateway:
 
     async def _tell(self, asked: Asked, answer: Answer, path: str) -> None:
         """How the gateway itself is."""
+        if path in _OWN:
+            _only(asked, *_READING)
         match path:
             case "/livez":
                 await answer.whole(200, b"ok\n", {"content-type": "text/plain"})
@@ -198,10 +211,10 @@ class Gateway:
                 raise Refused(404, f"{asked.path} is not served; {_SERVED}", code="not_found")
 
 
-def _first(key: str, ask: Ask) -> Opening:
-    """A run that its first call opens: what it is given is what that call says."""
-    said = {ask.said.field: ask.document[ask.said.field]}
-    return Opening(key=key, input=said, model=ask.model)
+def _json_only(asked: Asked) -> None:
+    told = asked.headers.get("content-type", "")
+    if told.partition(";")[0].strip().lower() not in _JSON_TYPES:
+        raise Refused(415, f"the body is {told}; expected application/json", code="unsupported_media_type")
 
 
 def _only(asked: Asked, *methods: str) -> None:

@@ -7,12 +7,14 @@ import msgspec
 import orjson
 
 from stretto.components.openai.ask import LEAST_TOP_LOGPROBS
+from stretto.record.conversation import AFTER, SAME
 from stretto.serve.gateway.refused import Refused
 from stretto.serve.gateway.said import Messages, Said, prompt_of
 from stretto.types.json import Json, JsonObject
 
 CHAT: Final = "/chat/completions"
 TEXT: Final = "/completions"
+EMBEDDINGS: Final = "/embeddings"
 
 LOGPROBS: Final = "logprobs"
 TOKEN_IDS: Final = "return_token_ids"  # noqa: S105  # the name of a field
@@ -22,6 +24,9 @@ META_INFO: Final = "return_meta_info"
 
 _OF_STREAMS: Final = ("stream", USAGE)
 """Fields that are left out where a whole answer is asked for."""
+
+_DEEPEST: Final = 254
+"""Levels that orjson writes; it reads more. A record holds 200, and what lies between goes unrecorded."""
 
 _raw: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -146,4 +151,17 @@ def _document(body: bytes) -> JsonObject:
         raise Refused(400, f"the body is no JSON: {error}", code="invalid_json") from error
     if not isinstance(document, dict):
         raise Refused(400, f"the body is {type(document).__name__}; expected a JSON object", code="invalid_json")
+    for name in (AFTER, SAME):
+        if name in document:
+            raise Refused(400, f"`{name}` is a word of the record, which would be misread; leave it out", param=name)
+    if body.count(b"[") + body.count(b"{") > _DEEPEST:
+        _check_depth(document)
     return document
+
+
+def _check_depth(document: JsonObject) -> None:
+    try:
+        orjson.dumps(document)
+    except TypeError as error:
+        told = f"the body is nested more than {_DEEPEST} levels deep; flatten it, or pass it as text"
+        raise Refused(400, told, code="invalid_json") from error

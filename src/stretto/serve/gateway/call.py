@@ -21,16 +21,15 @@ from stretto.serve.gateway.recording import Recording
 from stretto.serve.gateway.refused import Refused, error_body
 from stretto.serve.gateway.steps import in_one_piece
 from stretto.serve.gateway.underway import BrokenOff, Underway
-from stretto.serve.gateway.upstream import Upstream, as_error, passed_back
+from stretto.serve.gateway.upstream import BAD_GATEWAY, Upstream, as_error, passed_back, refused_status
 from stretto.types.enums import Reason
 from stretto.types.errors import Code, ComponentError
 
 _EVENT_STREAM: Final = "text/event-stream"
-_SUCCESS: Final = range(200, 300)
+SUCCESS: Final = range(200, 300)
 
-_BAD_GATEWAY: Final = 502
 _GATEWAY_TIMEOUT: Final = 504
-"""What a failure of the server behind is to the agent (RFC 9110, sections 15.6.3 and 15.6.5)."""
+"""What silence of the server behind is to the agent (RFC 9110, section 15.6.5)."""
 
 
 class Call:
@@ -91,12 +90,12 @@ class Call:
             self._away_s = time.perf_counter() - sent_s
             self._recording.queue_ms = exchange.queue_ms
             is_stream = exchange.response.content_type == _EVENT_STREAM
-            if exchange.response.status in _SUCCESS and is_stream:
+            if exchange.response.status in SUCCESS and is_stream:
                 await self._stream(exchange)
                 return
             reply = read or await exchange.whole()
         self._away_s = time.perf_counter() - sent_s
-        if reply.status in _SUCCESS:
+        if reply.status in SUCCESS:
             await self._whole(reply)
         else:
             await self._refused(reply)
@@ -111,7 +110,7 @@ class Call:
         content, headers = reply.body, passed_back(reply.headers)
         if self._ask.added:
             hide(body, self._ask.kept, is_chunk=False)
-            content = orjson.dumps(body)
+            content = _written(body)
         if self._ask.stream and not self._ask.is_streamed:
             content = as_stream(body, self._ask.kept, is_chat=self._ask.is_chat)
             headers["content-type"] = _EVENT_STREAM
@@ -124,7 +123,7 @@ class Call:
         self._record_failure(refusal(self._recording.name, self._upstream.address, reply))
         body = as_error(reply, self._upstream.address.key)
         headers = {**passed_back(reply.headers), **JSON_HEADERS, "content-length": str(len(body))}
-        await self._begin(reply.status if reply.status >= 400 else _BAD_GATEWAY, headers)
+        await self._begin(refused_status(reply.status), headers)
         await self._end(body)
 
     # an answer that comes in pieces
@@ -148,7 +147,7 @@ class Call:
             held += self._shown(events.left + b"\n\n")
         if not self._has_ended:
             raise ComponentError("the model server's stream ended before its answer did", Code.UNAVAILABLE)
-        self._recording.answered(self._pieces.body(), exchange.reply(b""))
+        self._recording.answered(self._pieces.body(), exchange.reply(b""), unread=self._pieces.unread)
         await self._end(held)
 
     @property
@@ -164,13 +163,14 @@ class Call:
             return raw
         chunk = in_one_piece(data)
         if chunk is None:
+            self._pieces.unread += 1
             return raw
         if chunk.get("error") and "choices" not in chunk:
             raise _error_within(chunk["error"])
         self._pieces.add(chunk)
         if not self._ask.added:
             return raw
-        return event(orjson.dumps(chunk)) if hide(chunk, self._ask.kept, is_chunk=True) else b""
+        return event(_written(chunk)) if hide(chunk, self._ask.kept, is_chunk=True) else b""
 
     # to the agent
 
@@ -186,7 +186,7 @@ class Call:
     async def _fail(self, error: ComponentError) -> None:
         self._record_failure(error)
         is_late = error.rpc_code is Code.DEADLINE_EXCEEDED
-        await self._tell(_GATEWAY_TIMEOUT if is_late else _BAD_GATEWAY, str(error))
+        await self._tell(_GATEWAY_TIMEOUT if is_late else BAD_GATEWAY, str(error))
 
     async def _tell(self, status: int, message: str) -> None:
         """Say what went wrong: as the answer, or in a stream that has begun as its last event."""
@@ -199,6 +199,14 @@ class Call:
         if not self._recording.is_over:
             so_far = self._pieces.body() if self._pieces.begun else None
             self._recording.failed(error, reason=reason, so_far=so_far)
+
+
+def _written(answer: dict[str, Any]) -> bytes:
+    """An answer as it is handed on. Raises ComponentError for one that is nested deeper than can be written."""
+    try:
+        return orjson.dumps(answer)
+    except TypeError as error:
+        raise ComponentError(f"the model server's answer cannot be handed on: {error}", Code.ABORTED) from error
 
 
 def _error_within(error: Any) -> ComponentError:  # Any: whatever a server writes there

@@ -5,9 +5,10 @@ from typing import Final
 
 import msgspec
 
+from stretto.learn.advantage import MOST_REWARD
 from stretto.record.model import ErrorInfo
 from stretto.record.texts import recordable
-from stretto.serve.gateway.opening import labels_of
+from stretto.serve.gateway.opening import labels_of, recorded
 from stretto.serve.gateway.refused import Refused
 from stretto.types.enums import Reason, RunStatus
 from stretto.types.json import Json, JsonObject
@@ -37,7 +38,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """How a run is to be sealed."""
 
     status: RunStatus = RunStatus.OK
-    output: JsonObject | None = None
+    output: msgspec.Raw | None = None
     """What it answered; None is the last answer of its model."""
     error: ErrorInfo | None = None
     labels: Mapping[str, str] = msgspec.field(default_factory=dict)
@@ -61,7 +62,7 @@ def ending_of(document: JsonObject) -> Ending:
         raise Refused(400, f"`error` is {type(error).__name__}; expected text: why it ended so", param="error")
     return Ending(
         status=RunStatus(str(status)),
-        output=output,
+        output=None if output is None else recorded("output", output),
         error=None if error is None else ErrorInfo(code="agent", message=recordable(error)),
         labels=labels_of(document.get("labels")),
     )
@@ -84,6 +85,9 @@ def _number(document: JsonObject, value: Json) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         told = f"`value` is {value!r}" if "value" in document else "there is no `value`"
         raise Refused(400, f"{told}; expected a number, or null for a reward that is unknown", param="value")
+    if abs(value) > MOST_REWARD:
+        told = f"`value` is {value:g}; expected at most {MOST_REWARD:g} either way: scale it down"
+        raise Refused(400, told, param="value")
     return float(value)
 
 

@@ -15,22 +15,24 @@ class Events:
     """Cuts a stream into events; what is not whole yet is kept for the next piece."""
 
     def __init__(self) -> None:
-        self._left = b""
+        self._left = bytearray()
 
     def feed(self, piece: bytes) -> list[bytes]:
         """The events that are whole now, each with the empty line at its end."""
-        data, looked_at = self._left + piece, max(0, len(self._left) - _LONGEST_END + 1)
+        data, looked_at = self._left, max(0, len(self._left) - _LONGEST_END + 1)
+        data += piece  # in place: an event may come in a thousand pieces
         events, begun = [], 0
         for end in _END.finditer(data, looked_at):  # what was looked at before holds no end
-            events.append(data[begun : end.end()])
+            events.append(bytes(data[begun : end.end()]))
             begun = end.end()
-        self._left = data[begun:]
+        if begun:
+            self._left = data[begun:]
         return events
 
     @property
     def left(self) -> bytes:
         """What came and was no whole event."""
-        return self._left
+        return bytes(self._left)
 
 
 def data_of(event: bytes) -> bytes:

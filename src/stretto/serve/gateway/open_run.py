@@ -67,6 +67,7 @@ class OpenRun:
     async def opened(self) -> None:
         """Return when its acceptance is committed. Raises StoreError when that failed."""
         await asyncio.shield(self._opening)
+        self._opened(self._opening)  # when it was committed just now, its callback has not run yet
 
     async def kept(self, store: Store) -> None:
         """Return when everything recorded so far is committed. Raises StoreError when some of it cannot be."""
@@ -166,7 +167,9 @@ class OpenRun:
         self.turns.answered(place, said, ends)
 
     def _opened(self, opening: asyncio.Future[RunJournal]) -> None:
-        """Hand over what was recorded meanwhile."""
+        """Hand over what was recorded meanwhile; once."""
+        if self._journal is not None or self._has_failed:
+            return
         waiting, self._waiting = self._waiting, []
         error = None if opening.cancelled() else opening.exception()
         if opening.cancelled() or error is not None:

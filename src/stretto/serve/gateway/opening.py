@@ -10,6 +10,7 @@ import msgspec
 from stretto.record.canonical import canonical, snapshot
 from stretto.record.model import NULL, Manifest, Run
 from stretto.runtime.asked import GATEWAY_KEY
+from stretto.serve.gateway.ask import Ask
 from stretto.serve.gateway.keys import check_key, own_key
 from stretto.serve.gateway.models import Models
 from stretto.serve.gateway.refused import Refused
@@ -21,6 +22,8 @@ from stretto.types.json import Json, JsonObject
 
 VERSION: Final = "0.0.0"
 """Of the workflow that a gateway's runs belong to: which version of an agent made them, only the agent knows."""
+
+NOTHING: Final = msgspec.Raw(b"{}")
 
 SEED_BITS: Final = 53
 """As many as a JSON number holds exactly."""
@@ -35,8 +38,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """Empty for one of the gateway's making."""
     labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     seed: int | None = None
-    reference: Json = None
-    input: Json = msgspec.field(default_factory=dict)
+    reference: msgspec.Raw = NULL
+    input: msgspec.Raw = NOTHING
     model: str | None = None
     """The model that it calls first; None when that is not known yet."""
 
@@ -57,10 +60,21 @@ def opening_of(document: JsonObject) -> Opening:
         key=str(key or ""),
         labels=labels_of(document.get("labels")),
         seed=seed,
-        reference=document.get("reference"),
-        input=document.get("input", {}),
+        reference=recorded("reference", document.get("reference")),
+        input=recorded("input", document.get("input", {})),
         model=model,
     )
+
+
+def opened_by(key: str, ask: Ask, limit_bytes: int) -> Opening:
+    """A run that its first call opens: what it is given is what that call says. What no record can hold is left out of
+    it, as it is of the call's own step, and holds nobody up."""
+    said = {ask.said.field: ask.document[ask.said.field]}
+    try:
+        given = msgspec.Raw(snapshot(said, limit_bytes))
+    except NotJsonError:
+        given = NOTHING
+    return Opening(key=key, input=given, model=ask.model)
 
 
 def labels_of(given: Json) -> dict[str, str]:
@@ -87,23 +101,23 @@ def run_of(opening: Opening, settings: GatewaySettings, models: Models, input_ke
     run_id = new_run_id()
     components = {} if opening.model is None else dict([models.pin(opening.model)])
     manifest = Manifest(workflow=settings.name, version=VERSION, plan=settings.plan, components=components)
-    given = _encoded("input", opening.input)
-    input_digest = keyed_digest_of(input_key, canonical(given))
+    input_digest = keyed_digest_of(input_key, canonical(bytes(opening.input)))
     pinned: Digest = digest_of(canonical(msgspec.to_builtins(manifest)))
     return Run(
         id=run_id,
         workflow_run_id=workflow_run_id(settings.name, VERSION, pinned, input_digest, run_id),
         manifest=manifest,
-        input=given,
+        input=opening.input,
         input_digest=input_digest,
         started_at_ns=time.time_ns(),
         labels={**opening.labels, GATEWAY_KEY: opening.key or own_key(run_id)},
         seed=secrets.randbits(SEED_BITS) if opening.seed is None else opening.seed,
-        reference=NULL if opening.reference is None else _encoded("reference", opening.reference),
+        reference=opening.reference,
     )
 
 
-def _encoded(field: str, value: Json) -> msgspec.Raw:
+def recorded(field: str, value: Json) -> msgspec.Raw:
+    """A value as a record keeps it. Raises Refused for one that it cannot."""
     try:
         return msgspec.Raw(snapshot(value))
     except NotJsonError as error:

@@ -11,6 +11,9 @@ _LISTS: Final = ("content", "refusal", "token_logprobs", "tokens")
 _HEAD: Final = ("id", "model", "system_fingerprint", "usage", "prompt_token_ids", "timings")
 """Fields of a chunk that the whole answer has too; what came last counts."""
 
+_TOKENS: Final = ("logprobs", "token_ids", "meta_info")
+"""Fields of a choice that tell of its tokens one by one."""
+
 _LAST: Final = ("finish_reason", "prompt_token_ids", "meta_info")
 
 
@@ -20,6 +23,8 @@ class Pieces:
     def __init__(self) -> None:
         self._head: dict[str, Any] = {}
         self._choices: dict[int, dict[str, Any]] = {}
+        self.unread = 0
+        """Events that carried something and no chunk: what they said of the answer, nobody knows."""
 
     @property
     def begun(self) -> bool:
@@ -41,8 +46,11 @@ class Pieces:
                 self._grow(self._choices.setdefault(index if isinstance(index, int) else 0, {"message": {}}), choice)
 
     def body(self) -> dict[str, Any]:
-        """The answer so far, in the form of a whole one."""
-        return {**self._head, "choices": [_settled(self._choices[index]) for index in sorted(self._choices)]}
+        """The answer so far, in the form of a whole one; without its tokens, where some of it could not be read."""
+        choices = [_settled(self._choices[index]) for index in sorted(self._choices)]
+        if self.unread:
+            choices = [{name: told for name, told in each.items() if name not in _TOKENS} for each in choices]
+        return {**self._head, "choices": choices}
 
     def _grow(self, grown: dict[str, Any], choice: dict[str, Any]) -> None:
         delta = choice.get("delta")
@@ -73,7 +81,8 @@ def _grow_call(calls: dict[int, dict[str, Any]], call: dict[str, Any]) -> None:
         grown["id"] = call["id"]
     function = call.get("function")
     if isinstance(function, dict):
-        grown["function"]["name"] += function.get("name") or ""
+        if isinstance(function.get("name"), str):
+            grown["function"]["name"] += function["name"]
         if function.get("arguments"):
             grown["function"]["arguments"].append(function["arguments"])
 

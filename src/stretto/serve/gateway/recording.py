@@ -59,8 +59,9 @@ class Recording:
         if not self.is_over:
             _ = self._place
 
-    def answered(self, body: dict[str, Any], reply: Reply) -> None:
-        """Record what the server answered, whole or put together; when it is no completion, as a failure."""
+    def answered(self, body: dict[str, Any], reply: Reply, *, unread: int = 0) -> None:
+        """Record what the server answered, whole or put together; when it is no completion, as a failure. `unread` are
+        pieces of it that were none: its tokens are not all there, and so not kept."""
         try:
             completion = completion_of(body, is_chat=self._ask.is_chat)
         except (msgspec.MsgspecError, TypeError) as error:
@@ -77,6 +78,9 @@ class Recording:
         except StrettoError as error:
             self._cannot(error)
             return
+        if unread:
+            told = f"events of the stream that were no JSON: {unread}; its tokens are left out"
+            answered.step.evidence["tokens"] = told
         self.is_over = True
         self._count_untold(answered.step)
         self._run.answered(self._place, self._ask.said, answered)

@@ -21,6 +21,9 @@ Chain: TypeAlias = blake2b
 DIGEST_BYTES: Final = 16
 """Enough that two conversations of one run never meet by chance."""
 
+_MOST_BRACKETS: Final = 200
+"""Arguments with more of them are compared as the text that they are: they may be nested deeper than can be written."""
+
 _MESSAGES: Final = 'an array of messages, such as [{"role": "user", "content": "hello"}]'
 
 
@@ -206,7 +209,7 @@ def _called(call: Json) -> Json:
     if not isinstance(function, dict):
         return call
     arguments = function.get("arguments")
-    if isinstance(arguments, str):
+    if isinstance(arguments, str) and arguments.count("[") + arguments.count("{") <= _MOST_BRACKETS:
         with suppress(orjson.JSONDecodeError):
             arguments = orjson.loads(arguments or "{}")
     return [call.get("id") or "", function.get("name"), arguments]

@@ -87,7 +87,7 @@ def _conversation(name: str, calls: Sequence[StepRecord]) -> StepRecord:
 def _output(run: Run, ending: Ending) -> msgspec.Raw:
     """What it answered: as was said of it, or its model's last answer."""
     if ending.output is not None:
-        return msgspec.Raw(orjson.dumps(ending.output))
+        return ending.output
     answered = (step for step in reversed(run.steps) if is_call(step) and step.status is StepStatus.OK)
     last = next(answered, None)
     return run.output if last is None else last.output

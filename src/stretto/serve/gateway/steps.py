@@ -20,7 +20,7 @@ from stretto.serve.gateway.ask import Ask
 from stretto.serve.gateway.said import digest_of_value
 from stretto.serve.gateway.turns import Place, Turn
 from stretto.types.enums import Effect, StepStatus
-from stretto.types.errors import StrettoError
+from stretto.types.errors import NotJsonError, StrettoError
 from stretto.types.json import Json, JsonObject
 from stretto.types.learning import Array
 from stretto.types.messages import Response, Usage
@@ -110,7 +110,7 @@ def answered_step(
         queue_ms=queue_ms,
         service_ms=max(0.0, taken.ended_ms - taken.started_ms - queue_ms),
         input=asked_input(ask, place, limit_bytes),
-        output=msgspec.Raw(snapshot(_output(outputs), limit_bytes)),
+        output=_output(outputs, limit_bytes),
         model_calls=calls,
         usage=_usage(completion, responses),
         evidence=_evidence(ask, place, completion, responses),
@@ -185,9 +185,32 @@ def _responses(settings: OpenAiSettings, ask: Ask, completion: Completion) -> li
     return [response_of(settings, body, each, 0.0) for each in alone]
 
 
-def _output(outputs: Sequence[JsonObject]) -> JsonObject:
-    """The first choice's; where there are more, all of them beside it."""
+def _output(outputs: Sequence[JsonObject], limit_bytes: int) -> msgspec.Raw:
+    """The first choice's; where there are more, all of them beside it.
+
+    Arguments of a tool that no record can hold, such as a number of thirty digits, stand there as text alone.
+    """
+    try:
+        return msgspec.Raw(snapshot(_together(outputs), limit_bytes))
+    except NotJsonError:
+        return msgspec.Raw(snapshot(_together([_unread(each) for each in outputs]), limit_bytes))
+
+
+def _together(outputs: Sequence[JsonObject]) -> JsonObject:
     return outputs[0] if len(outputs) == 1 else {**outputs[0], "choices": [*outputs]}
+
+
+def _unread(output: JsonObject) -> JsonObject:
+    """With every tool call's arguments as text alone, as those have it that are no JSON."""
+    calls: Any = output.get("tool_calls")
+    sent: Any = _message(output).get("tool_calls")
+    if not calls:
+        return output
+    as_text: list[Json] = [
+        {"id": call["id"], "name": call["name"], "arguments": None, "text": each["function"]["arguments"]}
+        for call, each in zip(calls, sent, strict=True)
+    ]
+    return {**output, "tool_calls": as_text}
 
 
 def _message(output: Mapping[str, Json]) -> JsonObject:

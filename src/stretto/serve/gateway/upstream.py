@@ -38,6 +38,11 @@ _FIELDS: Final = frozenset({"message", "type", "param", "code"})
 _REFUSALS: Final = (400, 422)
 """Statuses by which servers say that they do not know a field."""
 
+BAD_GATEWAY: Final = 502
+"""What a failure of the server behind is to the agent (RFC 9110, section 15.6.3)."""
+
+_ERRORS: Final = range(400, 600)
+
 _MOST_SHAPES: Final = 4096
 
 _log: Final = logging.getLogger(__name__)
@@ -85,12 +90,10 @@ class Upstream:
                     return
                 without |= unknown
 
-    @asynccontextmanager
-    async def get(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Exchange]:
-        """Read what the server tells of itself: ``/models``."""
+    async def whole(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None) -> Reply:
+        """Hand a request on that is no call of a model, and read its reply. Raises ComponentError as `ask` does."""
         sent = _headers(self.address.key, headers, is_stream=False)
-        async with self._pool.exchange(self._peer, "GET", self.address.base_url + path, sent, None) as exchange:
-            yield exchange
+        return await self._pool.send(self._peer, method, self.address.base_url + path, sent, body)
 
     def _note(self, ask: Ask, without: frozenset[str], status: int) -> None:
         """Remember what has to be left out, once that is known to help."""
@@ -105,6 +108,11 @@ class Upstream:
 def passed_back(reply: Mapping[str, str]) -> dict[str, str]:
     """Those headers of an answer that the agent sees."""
     return {name: reply[name] for name in PASSED_BACK if name in reply}
+
+
+def refused_status(status: int) -> int:
+    """A refusal's status as the agent gets it: one that is none, such as a redirect or 999, is a bad gateway."""
+    return status if status in _ERRORS else BAD_GATEWAY
 
 
 def as_error(reply: Reply, key: str) -> bytes:

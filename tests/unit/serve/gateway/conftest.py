@@ -58,7 +58,11 @@ class Standing:
         async with self._http.request(method, self.url + path, **more) as response:
             content = await response.read()
             is_json = "json" in response.content_type
-            return response.status, orjson.loads(content) if is_json else content.decode(), response.headers
+            return (
+                response.status,
+                orjson.loads(content) if is_json else content.decode(errors="replace"),
+                response.headers,
+            )
 
     async def end(self, key: str, **ending: Any) -> Run:
         """End a run and read it back."""

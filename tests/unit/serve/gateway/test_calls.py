@@ -255,6 +255,21 @@ async def test_models_are_passed_through_and_make_no_run(gateway: Standing, serv
     assert gateway.runs() == []
 
 
+async def test_embeddings_are_handed_on_and_make_no_run(gateway: Standing, server: ModelServer) -> None:
+    answer = {"object": "list", "model": "e", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}]}
+    server.reply({**answer, "usage": {"prompt_tokens": 1, "total_tokens": 1}})
+    for key in ("", "k1"):
+        found = await gateway.client(key).embeddings.create(model="e", input="hi", encoding_format="float")
+        assert found.data[0].embedding == [0.5]
+    assert [each.path for each in server.asked] == ["/v1/embeddings"] * 2
+    assert server.asked[0].body == {"model": "e", "input": "hi", "encoding_format": "float"}
+    assert (await gateway.ask("GET", "/runs/k1"))[0] == 404
+    server.reply({"error": {"message": "no such model"}}, status=404)
+    status, told, _ = await gateway.ask("POST", "/v1/embeddings", {"input": "hi"})
+    assert (status, told["error"]["message"], told["error"]["type"]) == (404, "no such model", "not_found_error")
+    assert (await gateway.ask("GET", "/v1/embeddings"))[0] == 405
+
+
 async def test_the_server_gets_its_key_and_the_agents_stays_here(
     begin: Begin, server: ModelServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

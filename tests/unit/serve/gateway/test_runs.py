@@ -1,15 +1,21 @@
 """Runs: conversations in them, rewards, ends, silence, limits, and what a restart leaves."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stretto.learn.rewards import reward_as_of
 from stretto.record.conversation import request_at
-from stretto.serve.gateway.settings import OnStop
+from stretto.serve.gateway.ending import Ending
+from stretto.serve.gateway.models import Models
+from stretto.serve.gateway.open_run import OpenRun
+from stretto.serve.gateway.opening import Opening, run_of
+from stretto.serve.gateway.settings import GatewaySettings, OnStop
+from stretto.store.journal import RunJournal
 from stretto.store.sqlite import Store
-from stretto.types.enums import Reason, RunStatus, StepStatus
+from stretto.types.enums import Durability, Reason, RunStatus, StepStatus
 from tests.unit.components.openai.standin import completion
 from tests.unit.serve.gateway.conftest import HELLO, Begin, Standing, calls
 from tests.unit.serve.gateway.model_server import ModelServer
@@ -174,6 +180,18 @@ async def test_a_run_ends_as_is_said(
     assert (run.status, run.reason, run.output_value) == (status, reason, {"done": False})
     assert run.error is not None
     assert run.error.message == "it gave up"
+
+
+async def test_a_run_can_be_sealed_in_the_moment_in_which_it_was_opened(tmp_path: Path) -> None:
+    """The store has committed it, and what waits for that has not been told yet."""
+    settings = GatewaySettings(upstream="http://a/v1")
+    run = run_of(Opening(key="k1"), settings, Models(settings), b"k")
+    with Store(tmp_path / "other.db") as store:
+        accepted: asyncio.Future[RunJournal] = asyncio.get_running_loop().create_future()
+        opened = OpenRun("k1", run, accepted, pytest.fail)
+        accepted.set_result(await store.open(run, Durability.STEP))
+        await opened.seal(Ending())
+        assert store.get(run.id).status is RunStatus.OK
 
 
 async def test_an_end_may_be_told_twice_and_not_otherwise(gateway: Standing, server: ModelServer) -> None:
