@@ -18,8 +18,8 @@ MAX_WIDTH: Final = 1 << 20
 
 _RUN: Final = r"(?:9(?:\(\d{1,7}\))?)*"
 _NUMERIC: Final = re.compile(rf"(S?)({_RUN})(?:V({_RUN}))?")
-_TEXT: Final = re.compile(r"([AX])(?:\((\d{1,7})\))?")
-_ONE: Final = re.compile(r"9(?:\((\d{1,7})\))?")
+_TEXT: Final = re.compile(r"(X(?:\(\d{1,7}\))?)+|(A(?:\(\d{1,7}\))?)+")
+_ONE: Final = re.compile(r"[AX9](?:\((\d{1,7})\))?")
 _EDITING: Final = re.compile(r"[Z*,.$+\-B/0]|CR|DB")
 _IS_IGNORED: Final = frozenset({"PIC", "PICTURE", "IS", "USAGE", "SIGN", "CHARACTER", "DISPLAY"})
 _PACKED: Final = frozenset({"COMP-3", "COMPUTATIONAL-3", "PACKED-DECIMAL"})
@@ -98,7 +98,7 @@ def read_picture(clause: str) -> Picture:
     if text is not None:
         if packed or sign is not Sign.NONE:
             raise PictureError("gives letters a sign or a usage of numbers", f"{words[0]} alone")
-        return _sized(Picture(symbol=text[1], size=int(text[2] or 1)), MAX_WIDTH)
+        return _sized(Picture(symbol=words[0][0], size=_places(words[0])), MAX_WIDTH)
     return _numeric(words[0], packed=packed, sign=sign)
 
 
@@ -115,7 +115,7 @@ def _numeric(word: str, *, packed: bool, sign: Sign) -> Picture:
                 "is edited for people to read", "the field as text: its width, and type: decimal where it is a number"
             )
         raise PictureError("is no picture that is read here", _EXPECTED)
-    whole, part = _digits(found[2]), _digits(found[3] or "")
+    whole, part = _places(found[2]), _places(found[3] or "")
     if sign is not Sign.NONE and not found[1]:
         raise PictureError("places a sign and has none", f"S{word}")
     if found[1]:
@@ -143,7 +143,8 @@ def _options(words: list[str]) -> tuple[bool, Sign]:
     return packed, Sign(f"{place}_separate" if separate else place or "none")
 
 
-def _digits(run: str) -> int:
+def _places(run: str) -> int:
+    """Of one symbol, as often as it stands there: ``XX``, ``9(3)``, ``9(3)9``."""
     return sum(int(found[1] or 1) for found in _ONE.finditer(run))
 
 

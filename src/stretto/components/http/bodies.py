@@ -11,6 +11,7 @@ from stretto.components.http.scope import Frame
 from stretto.components.http.secrets import Secrets
 from stretto.components.http.soap import SoapBody
 from stretto.components.http.templates import Fill
+from stretto.components.http.values import UnfitError
 from stretto.components.http.xml_body import XmlTemplate
 
 Encode: TypeAlias = Callable[[Frame, Secrets], bytes]
@@ -27,9 +28,14 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
 
 def json_body(fill: Fill) -> Body:
     """JSON (RFC 8259)."""
-    return Body(
-        encode=lambda frame, secrets: orjson.dumps(fill(frame, secrets)), headers={"Content-Type": "application/json"}
-    )
+
+    def encode(frame: Frame, secrets: Secrets) -> bytes:
+        try:
+            return orjson.dumps(fill(frame, secrets))
+        except TypeError as error:  # half of a surrogate pair, an integer beyond 64 bits
+            raise UnfitError(f"`json` cannot be written: {error}") from error
+
+    return Body(encode=encode, headers={"Content-Type": "application/json"})
 
 
 def form_body(pairs: Pairs) -> Body:

@@ -42,7 +42,7 @@ def refusal(peer: Peer, reply: Reply, body: Json, secrets: Secrets) -> Component
         secrets.out_of(text),
         _code(reply.status),
         retry_after_s=retry_after_s(reply.headers, time.time()),
-        retryable=False if 300 <= reply.status < 400 else None,
+        retryable=False if reply.status < 400 else None,
     )
 
 
@@ -83,14 +83,16 @@ def said_in(body: Json, depth: int = MAX_SAYING_DEPTH) -> str:
 
 
 def _code(status: int) -> Code:
-    """A redirection was not followed: whether something was done before it, only 307 and 308 tell."""
-    if 300 <= status < 400:
+    """What is no failure by its status may have been done, also where it is no answer here: only 307 and 308 tell."""
+    if status < 400:
         return Code.FAILED_PRECONDITION if status in SAME_AGAIN else Code.UNKNOWN
     return code_of(status)
 
 
 def _remedy(reply: Reply) -> str:
     status = reply.status
+    if 200 <= status < 300 or status == 304:
+        return "; where that is an answer, say so in `response.statuses`"
     if 300 <= status < 400:
         return f"; it leads to {reply.headers.get('Location', 'nowhere')}: set `url` to where that is"
     if status == 401:

@@ -27,6 +27,12 @@ OWN_HEADERS: Final[Mapping[str, str]] = {
     "content-length": "nothing: it follows from the body",
     "transfer-encoding": "nothing: it follows from the body",
     "connection": "nothing: connections are kept alive",
+    "keep-alive": "nothing: connections are kept alive",
+    "upgrade": "nothing: what is spoken is HTTP/1.1",
+    "te": "nothing: answers have no trailers here",
+    "trailer": "nothing: a request has none",
+    "expect": "nothing: a body goes out with its head",
+    "content-encoding": "nothing: a body is sent as it stands",
     "cookie": "nothing: no session outlives a call",
 }
 """Headers that other options give, or that would break the message (RFC 9112, section 6)."""

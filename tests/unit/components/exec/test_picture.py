@@ -10,6 +10,9 @@ from stretto.components.exec.picture import Picture, PictureError, Sign, read_pi
     [
         ("X(20)", Picture(symbol="X", size=20), 20),
         ("x", Picture(symbol="X", size=1), 1),
+        ("XX", Picture(symbol="X", size=2), 2),
+        ("X(3)XX", Picture(symbol="X", size=5), 5),
+        ("AAA", Picture(symbol="A", size=3), 3),
         ("PIC A(3).", Picture(symbol="A", size=3), 3),
         ("9(3)", Picture(symbol="9", size=3), 3),
         ("999", Picture(symbol="9", size=3), 3),
@@ -44,6 +47,7 @@ def test_a_clause_is_read(clause: str, expected: Picture, width: int) -> None:
         ("9(3", "is no picture that is read here"),
         ("S", "is no picture that is read here"),
         ("9X", "is no picture that is read here"),
+        ("AX", "is no picture that is read here"),
         ("9(3)P", "is no picture that is read here"),
         ("9V9V9", "is no picture that is read here"),
         ("ZZ9", "is edited"),
