@@ -8,6 +8,7 @@ from stretto.engine.recording import note_failure
 from stretto.types.enums import Effect
 from stretto.types.errors import (
     BreakerOpenError,
+    Code,
     ComponentError,
     ContractError,
     ExpressionError,
@@ -35,8 +36,9 @@ async def wait_for_next(
         raise error
     now = state.now()
     delay_s = op.retry.delay_s(called.before + number, error, state.jitter.random(), last_s)
-    within = lane.budget.work_deadline
-    if delay_s is None or (within is not None and now + delay_s >= within) or not may_call_again(called, now, error):
+    if delay_s is None or not _has_time(called, began, now, now + delay_s, error):
+        raise error
+    if not may_call_again(called, now, error):
         raise error
     state.run.retries += 1
     if delay_s > 0:
@@ -45,6 +47,25 @@ async def wait_for_next(
         raise error
     called.begin_anew()
     return number + 1, delay_s
+
+
+def _has_time(called: Called, began: float, ended: float, again: float, error: ComponentError) -> bool:
+    """Whether an attempt that begins at `again` has time to be answered.
+
+    One that was too late although it had all that the run had left is not made again in less time than it took: a
+    server that was given the deadline gives up a little before it, and what is begun then leaves a write in doubt.
+    """
+    within = called.lane.budget.work_deadline
+    if within is None:
+        return True
+    if again >= within:
+        return False
+    timeout_s = called.op.timeout_s
+    had_all = timeout_s is None or within - began <= timeout_s
+    if error.rpc_code is not Code.DEADLINE_EXCEEDED or not had_all or within - again >= ended - began:
+        return True
+    called.note(WITHHELD, f"{within - again:.3g} s are left, and an attempt of {ended - began:.3g} s was too late")
+    return False
 
 
 def may_call_again(called: Called, now: float, error: StrettoError | None = None) -> bool:

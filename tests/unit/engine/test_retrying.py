@@ -1,5 +1,6 @@
 """Retries: of answers that count as none, and of calls inside calls. On a virtual clock."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -89,6 +90,42 @@ class TestAnAnswerThatCountsAsNone:
             retry=Retry(2, base_s=0.0),
         )
         assert run(linear(op)).steps[0].output_value == {"of": 2}
+
+
+def late(after_s: float, code: Code = Code.DEADLINE_EXCEEDED) -> Probe:
+    """One that gives up by itself, as a server does that was told the deadline."""
+
+    async def gives_up(_: Request) -> object:
+        await asyncio.sleep(after_s)
+        raise ComponentError("it did not answer in time", code)
+
+    return Probe("api", gives_up)
+
+
+class TestTooLate:
+    @pytest.mark.parametrize(
+        ("after_s", "timeout_s", "made"),
+        [
+            (9.5, None, 1),
+            (9.5, 60.0, 1),  # of which the run's own time is less
+            (3.0, None, 3),
+            (4.0, 4.5, 3),  # the step's time-out, and not the run's, was what it had
+            (0.1, None, 5),
+        ],
+    )
+    def test_with_all_the_time_that_is_left_it_is_not_made_again_in_less(
+        self, after_s: float, timeout_s: float | None, made: int
+    ) -> None:
+        probe = late(after_s)
+        op = call(probe, S, timeout_s=timeout_s, retry=Retry(5, base_s=0.0))
+        result = run(linear(op), budget=deadline(10.0))
+        assert len(probe.requests) == made
+        assert ("retry_withheld" in result.steps[0].evidence) is (made < 5 and timeout_s != 4.5)
+
+    def test_another_failure_is_tried_again_in_any_time(self) -> None:
+        probe = late(9.5, Code.UNAVAILABLE)
+        run(linear(call(probe, S, retry=Retry(5, base_s=0.0))), budget=deadline(10.0))
+        assert len(probe.requests) == 2
 
 
 class TestAttemptsTravelWithTheCall:
