@@ -5,14 +5,13 @@ from typing import Final
 
 import msgspec
 
-from stretto.components.exec.codecs import Decoder, UnreadableError
+from stretto.components.exec.codecs import UnreadableError
 from stretto.components.exec.exits import failure, last_words
 from stretto.components.exec.framing import Framing
 from stretto.components.exec.process import ProgramProcess, start
 from stretto.components.exec.program import environment, located, not_started
 from stretto.components.exec.settings import ExecSettings
 from stretto.types.enums import Effect
-from stretto.types.json import JsonObject
 from stretto.types.messages import Call
 
 EFFECT_KEY: Final = "STRETTO_EFFECT_KEY"
@@ -72,17 +71,6 @@ async def ask_process(settings: ExecSettings, process: ProgramProcess, framing: 
     if more:
         raise UnreadableError(f"{more:,} bytes more than one answer, after {end:,}; expected one for each request")
     return answer
-
-
-def decoded(decoder: Decoder, data: bytes, stderr: bytes) -> JsonObject:
-    """The answer that bytes are. Raises UnreadableError for none, with what was said beside it: many that cannot do
-    what they are asked say so there, and end as if they had."""
-    try:
-        return decoder.decode(data)
-    except UnreadableError as error:
-        if not stderr.strip():
-            raise
-        raise UnreadableError(f"{error}{last_words(stderr)}") from error
 
 
 async def _lost(settings: ExecSettings, process: ProgramProcess) -> Exception:

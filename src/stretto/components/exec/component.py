@@ -6,7 +6,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from stretto.components.exec.calls import decoded, run_once
+from stretto.components.exec.calls import run_once
+from stretto.components.exec.card_of import card_of
 from stretto.components.exec.codecs import UnreadableError
 from stretto.components.exec.confirm import confirmed
 from stretto.components.exec.crew import Crew
@@ -16,6 +17,7 @@ from stretto.components.exec.framing import Framings, framing_of, hold_to_one
 from stretto.components.exec.message import Message
 from stretto.components.exec.places import Places
 from stretto.components.exec.program import environment, located
+from stretto.components.exec.reading import Reading
 from stretto.components.exec.settings import DEFAULT_MAX_OUTPUT_BYTES, ExecSettings, Lifetime
 from stretto.components.loop_lock import open_elsewhere
 from stretto.components.waiting import Wait
@@ -23,7 +25,7 @@ from stretto.types.arguments import as_path, as_tuple, wrong
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
 from stretto.types.errors import Code, ComponentError, ContractError, MissingExtraError, UsageError
-from stretto.types.json import JsonObject, Schema
+from stretto.types.json import JsonObject
 from stretto.types.messages import Request, Response
 
 E = TypeVar("E", bound=StrEnum)
@@ -36,7 +38,8 @@ class ExecProgram:
     fit is refused before anything is sent. `command` is a program and its arguments; no shell reads it. It is started
     for each call, or with `process` ``persistent`` once, and answers call after call. `processes` bounds those at once;
     waiting for one is the call's `queue_ms`. Exit codes mean what `exit_codes` says; 0 is an answer, and any other
-    failure ``unknown``. `effects` is ``write`` unless it is declared. `confirm` is another command that is asked, as
+    failure ``unknown``. `correlate` names the field of both messages by which an answer is known to be the request's.
+    `effects` is ``write`` unless it is declared. `confirm` is another command that is asked, as
     this was, whether a write in doubt happened.
 
     `places` says where `command` and `confirm` stand in a file, as ``file:line:column``, for what is told at load.
@@ -62,6 +65,7 @@ class ExecProgram:
         effects: Effect | str | Mapping[str, Effect] | None = None,
         idempotent: bool = False,
         action_field: str = "",
+        correlate: str = "",
         confirm: Sequence[str] = (),
         max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES,
         version: str = "0.0.0",
@@ -83,6 +87,7 @@ class ExecProgram:
             effects=_by_action(effects),
             idempotent=idempotent,
             action_field=action_field,
+            correlate=correlate,
             confirm=as_tuple("`confirm`", confirm),
             max_output_bytes=max_output_bytes,
             version=version,
@@ -93,12 +98,11 @@ class ExecProgram:
         try:
             self._encoder, self._decoder = encoder_of(request), decoder_of(response)
             self._framing = _framing(settings)
-            _check_action(action_field, self._encoder.schema)
+            self._card = card_of(settings, self._encoder.schema, self._decoder.schema)
         except MissingExtraError:
             raise
         except UsageError as error:
             raise UsageError(f"program '{name}': {error}") from error
-        self._card = _card(settings, self._encoder.schema, self._decoder.schema)
         self._places = {} if places is None else dict(places)
         self._at_work: _AtWork | None = None
         self._users = 0
@@ -167,20 +171,23 @@ class ExecProgram:
     async def confirm(self, request: Request) -> Response | None:
         """Ask the command of `confirm` whether a write in doubt happened."""
         data = self._encoder.encode(request.input)
-        answer = await confirmed(self._settings, self._decoder, request.call, data)
+        answer = await confirmed(self._settings, self._reading(request), request.call, data)
         return None if answer is None else Response(output=answer)
 
     async def _asked(self, at_work: "_AtWork", request: Request, data: bytes) -> JsonObject:
         settings = self._settings
         try:
             if at_work.crew is not None:
-                return await at_work.crew.ask(data, self._decoder)
+                return await at_work.crew.ask(data, self._reading(request))
             output = await run_once(settings, settings.command, request.call, data)
             if output.exit_code not in settings.answers:
                 raise failure(settings.name, output.exit_code, output.stderr, settings.errors)
-            return decoded(self._decoder, output.data, output.stderr)
+            return self._reading(request).of(output.data, output.stderr)
         except UnreadableError as error:
             raise _unreadable(settings.name, error) from error
+
+    def _reading(self, request: Request) -> Reading:
+        return Reading(decoder=self._decoder, correlate=self._settings.correlate, request=request.input)
 
     def _here(self) -> "_AtWork":
         """What this event loop has; that of one that has ended went with it."""
@@ -227,13 +234,6 @@ def _framing(settings: ExecSettings) -> Framings | None:
     return Framings(request=request, response=response)
 
 
-def _check_action(field: str, takes: Schema) -> None:
-    names = takes.get("properties")
-    if field and isinstance(names, dict) and field not in names:
-        has = f"no such field; it has {', '.join(names)}"
-        raise UsageError(f"has `action_field` '{field}', and its request has {has}")
-
-
 def _member(kind: type[E], value: str, what: str) -> E:
     """One of a closed set; raises UsageError for another word."""
     try:
@@ -246,19 +246,3 @@ def _by_action(effects: Effect | str | Mapping[str, Effect] | None) -> dict[str,
     if isinstance(effects, Mapping):
         return dict(effects)
     return {} if effects is None else {ANY_ACTION: _member(Effect, effects, "`effects`")}
-
-
-def _card(settings: ExecSettings, takes: Schema, gives: Schema) -> Card:
-    return Card(
-        name=settings.name,
-        version=settings.version,
-        kind="exec",
-        digest=settings.digest(),
-        input=takes,
-        output=gives,
-        effects=settings.effects_by_action,
-        action_field=settings.action_field,
-        idempotent=settings.idempotent,
-        confirms=bool(settings.confirm),
-        description=settings.description,
-    )

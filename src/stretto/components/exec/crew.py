@@ -1,13 +1,22 @@
 """Processes that each answer one call after another; one that died, or lost step, is replaced."""
 
 import asyncio
+import logging
+from typing import Final
 
-from stretto.components.exec.calls import ask_process, decoded, launched
-from stretto.components.exec.codecs import Decoder
+from stretto.components.exec.calls import ask_process, launched
 from stretto.components.exec.framing import Framing
 from stretto.components.exec.process import ProgramProcess
+from stretto.components.exec.reading import Reading
 from stretto.components.exec.settings import ExecSettings
 from stretto.types.json import JsonObject
+
+_log: Final = logging.getLogger(__name__)
+
+_UNASKED: Final = (
+    "program '%s' wrote %d bytes that nobody asked for, and is replaced; answers before them may have been those of "
+    "other calls: name a field by which they are told apart in `correlate`"
+)
 
 
 class Crew:
@@ -25,13 +34,13 @@ class Crew:
         while len(self._idle) < self._settings.at_once:
             self._idle.append(await self._new())
 
-    async def ask(self, data: bytes, decoder: Decoder) -> JsonObject:
+    async def ask(self, data: bytes, reading: Reading) -> JsonObject:
         """One answer. A process that gave none, or none that can be read, or not in time, is ended: what it says next
         would belong to nobody."""
         process = await self._ready()
         try:
             said = await ask_process(self._settings, process, self._framing, data)
-            answer = decoded(decoder, said, process.stderr)
+            answer = reading.of(said, process.stderr)
         except BaseException:
             await process.end()
             raise
@@ -75,6 +84,8 @@ class Crew:
                 raise
             if process.exit_code is None and not process.is_silent and not process.output:
                 return process
+            if process.output:
+                _log.warning(_UNASKED, self._settings.name, len(process.output))
             await process.end()
         return await self._new()
 

@@ -82,6 +82,12 @@ EFFECTS: Final = Key(
 ACTION_FIELD: Final = Key(
     "action_field", FIELD, means="field of the request whose value names the action", example="action_field: operation"
 )
+CORRELATE: Final = Key(
+    "correlate",
+    FIELD,
+    means="field of both messages: an answer in which it has another value than in the request is another's",
+    example="correlate: order_id",
+)
 IDEMPOTENT: Final = Key("idempotent", Flag(), means="the same call sent twice happens once", example="idempotent: true")
 CONFIRM: Final = Key(
     "confirm",
@@ -120,7 +126,7 @@ _PLAIN: Final[tuple[Key[Any], ...]] = (
     CONFIRM,
     MAX_OUTPUT_BYTES,
 )
-_TEXT: Final = (ACTION_FIELD, CWD, VERSION_KEY, DESCRIPTION_KEY)
+_TEXT: Final = (ACTION_FIELD, CORRELATE, CWD, VERSION_KEY, DESCRIPTION_KEY)
 _MAPPINGS: Final[tuple[Key[Any], ...]] = (ENV, EXIT_CODES_KEY)
 
 
@@ -167,6 +173,7 @@ EXEC: Final[Record[Make]] = Record(
         EXIT_CODES_KEY,
         EFFECTS,
         ACTION_FIELD,
+        CORRELATE,
         IDEMPOTENT,
         CONFIRM,
         CWD,

@@ -63,6 +63,8 @@ class ExecSettings(msgspec.Struct, frozen=True, kw_only=True):
     effects: Mapping[str, Effect] = msgspec.field(default_factory=dict)
     idempotent: bool = False
     action_field: str = ""
+    correlate: str = ""
+    """Field of both messages that an answer has from its request."""
     confirm: tuple[str, ...] = ()
     max_output_bytes: int = DEFAULT_MAX_OUTPUT_BYTES
     version: str = "0.0.0"

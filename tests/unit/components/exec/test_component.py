@@ -83,6 +83,8 @@ def test_effects_may_be_told_by_action(tmp_path: Path) -> None:
         ({"effects": "pure", "confirm": ["x"]}, "`confirm`, which has no effect where nothing is a write"),
         ({"effects": {"LOOK": Effect.READ}}, "no `action_field`"),
         ({"request": TEXT, "action_field": "do"}, "`action_field` 'do', and its request has no such field"),
+        ({"request": TEXT, "correlate": "id"}, "`correlate` 'id', and its request has no such field; it has text"),
+        ({"response": TEXT, "correlate": "id"}, "`correlate` 'id', and its response has no such field; it has text"),
     ],
 )
 def test_what_cannot_work_is_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:

@@ -43,6 +43,7 @@ processes: 3
 exit_codes: { "2": not_found, "3": ok }
 effects: { LOOK: read, "*": write }
 action_field: do
+correlate: tier
 idempotent: true
 confirm: ./was-booked
 cwd: sub
@@ -63,7 +64,7 @@ request:
     - { name: day, width: 8, date: YYYYMMDD, optional: true }
     - { constant: "X1" }
     - { filler: 2 }
-response: { format: xml, root: a:R, namespaces: { a: "urn:a" }, fields: [{ name: x, path: "a:y/@z" }] }
+response: { format: xml, root: a:R, namespaces: { a: "urn:a" }, fields: [{ name: tier, path: "a:y/@z" }] }
 """,
     )
     settings = program._settings
@@ -75,7 +76,7 @@ response: { format: xml, root: a:R, namespaces: { a: "urn:a" }, fields: [{ name:
     assert (card.idempotent, card.confirms, card.action_field) == (True, True, "do")
     assert [card.effect_of(action) for action in ("LOOK", "BOOK")] == [Effect.READ, Effect.WRITE]
     assert list(card.input["properties"]) == ["do", "amount", "tier", "day"]  # type: ignore[arg-type]
-    assert settings.request.fields[1].means == "in euros"
+    assert (settings.request.fields[1].means, settings.correlate) == ("in euros", "tier")
 
 
 @pytest.mark.parametrize(

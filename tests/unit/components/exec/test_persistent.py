@@ -133,6 +133,40 @@ async def test_what_is_said_after_an_answer_is_nobodys(tmp_path: Path, make_requ
         assert (await asked(server, make_request, n=5))["echo"] == {"n": 5}
 
 
+OUT_OF_STEP = """\
+import sys
+first = sys.stdin.readline()
+print(first, end="", flush=True)
+while line := sys.stdin.readline():
+    print(first, end="", flush=True)
+    first = line
+"""
+"""Answers the first request twice, the second time once it was asked again, and so on."""
+
+
+async def test_an_answer_to_another_request_is_told_and_its_program_replaced(
+    tmp_path: Path, make_request: MakeRequest
+) -> None:
+    (tmp_path / "late.py").write_text(OUT_OF_STEP)
+    late = program(tmp_path, sys.executable, "late.py", process="persistent", correlate="n")
+    assert await asked(late, make_request, n=1) == {"n": 1}
+    with pytest.raises(ContractError, match="the answer to another request: `n` is 1; expected 2") as caught:
+        await late(make_request(n=2))
+    assert caught.value.rpc_code is Code.DATA_LOSS
+    assert await asked(late, make_request, n=3) == {"n": 3}
+    await late.close()
+
+
+async def test_what_nobody_asked_for_is_logged(
+    tmp_path: Path, make_request: MakeRequest, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(tmp_path) as server:
+        await asked(server, make_request, do="late")
+        await asyncio.sleep(0.2)
+        await asked(server, make_request, n=5)
+    assert "wrote 3 bytes that nobody asked for, and is replaced" in caplog.text
+
+
 async def test_what_nobody_has_read_yet_is_nobodys_either(tmp_path: Path, make_request: MakeRequest) -> None:
     async with served(tmp_path) as server:
         assert await asked(server, make_request, do="late") == {}
