@@ -13,6 +13,7 @@ from stretto.acp.server import Answer as Answered
 from stretto.acp.server.tokens import Tokens
 from stretto.serve.acp_body import Receive
 from stretto.serve.acp_http import Scope, Send
+from stretto.serve.answer import Answer
 from stretto.serve.faces.asking import Ask, Asking
 from stretto.serve.faces.chat_fields import ChatFields
 from stretto.serve.faces.chat_refusal import SHOULD_RETRY, refused_of, should_retry
@@ -20,8 +21,7 @@ from stretto.serve.faces.chat_reply import WAITING, ChatReply, error_event, text
 from stretto.serve.faces.chat_request import ChatRequest, read_chat
 from stretto.serve.faces.heads import Heads, heads_in
 from stretto.serve.faces.receiving import UNREAD, received
-from stretto.serve.gateway.asgi import Answer
-from stretto.serve.gateway.refused import Refused, error_body
+from stretto.serve.refused import Refused, error_body
 from stretto.spec.suggest import nearest
 from stretto.types.enums import Effect
 from stretto.types.errors import Code

@@ -5,7 +5,7 @@ from typing import Final
 
 from stretto.acp.failure import SENT, Failure
 from stretto.acp.names import Reason
-from stretto.serve.gateway.refused import Refused
+from stretto.serve.refused import Refused
 from stretto.types.errors import NOTHING_HAPPENED, Code
 from stretto.types.http_status import STATUSES
 

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 import orjson
 
-from stretto.serve.gateway.refused import Refused
+from stretto.serve.refused import Refused
 from stretto.types.json import Json, JsonObject
 
 ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")

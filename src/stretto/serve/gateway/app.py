@@ -9,7 +9,8 @@ from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
-from stretto.serve.gateway.asgi import JSON_HEADERS, Answer, Asked
+from stretto.serve.answer import JSON_HEADERS, Answer
+from stretto.serve.gateway.asgi import Asked
 from stretto.serve.gateway.ask import CHAT, EMBEDDINGS, TEXT, Ask
 from stretto.serve.gateway.call import SUCCESS, Call
 from stretto.serve.gateway.keys import is_key, key_of, split_path
@@ -17,10 +18,10 @@ from stretto.serve.gateway.manage import Manage
 from stretto.serve.gateway.metrics import CONTENT_TYPE, GatewayMetrics
 from stretto.serve.gateway.opening import opened_by
 from stretto.serve.gateway.recording import Recording
-from stretto.serve.gateway.refused import Refused
 from stretto.serve.gateway.runs import Runs
 from stretto.serve.gateway.settings import GatewaySettings
 from stretto.serve.gateway.upstream import Upstream, as_error, passed_back, refused_status
+from stretto.serve.refused import Refused
 from stretto.store.sqlite import Store
 from stretto.types.errors import ComponentError
 from stretto.types.json import JsonObject

@@ -8,8 +8,8 @@ import orjson
 
 from stretto.components.openai.ask import LEAST_TOP_LOGPROBS
 from stretto.record.conversation import AFTER, SAME
-from stretto.serve.gateway.refused import Refused
 from stretto.serve.gateway.said import Messages, Said, prompt_of
+from stretto.serve.refused import Refused
 from stretto.types.json import Json, JsonObject
 
 CHAT: Final = "/chat/completions"

@@ -10,18 +10,18 @@ import orjson
 from stretto.components.openai.failures import error_inside, refusal, unreadable
 from stretto.components.web.pool import Exchange
 from stretto.components.web.reply import Reply
+from stretto.serve.answer import JSON_HEADERS, Answer
 from stretto.serve.gateway.as_stream import as_stream
-from stretto.serve.gateway.asgi import JSON_HEADERS, Answer
 from stretto.serve.gateway.ask import Ask
 from stretto.serve.gateway.events import DONE, Events, data_of, event
 from stretto.serve.gateway.hide import hide
 from stretto.serve.gateway.metrics import GatewayMetrics
 from stretto.serve.gateway.pieces import Pieces
 from stretto.serve.gateway.recording import Recording
-from stretto.serve.gateway.refused import Refused, error_body
 from stretto.serve.gateway.steps import in_one_piece
 from stretto.serve.gateway.underway import BrokenOff, Underway
 from stretto.serve.gateway.upstream import BAD_GATEWAY, Upstream, as_error, passed_back, refused_status
+from stretto.serve.refused import Refused, error_body
 from stretto.types.enums import Reason
 from stretto.types.errors import Code, ComponentError
 

@@ -9,7 +9,7 @@ from stretto.learn.advantage import MOST_REWARD
 from stretto.record.model import ErrorInfo
 from stretto.record.texts import recordable
 from stretto.serve.gateway.opening import labels_of, recorded
-from stretto.serve.gateway.refused import Refused
+from stretto.serve.refused import Refused
 from stretto.types.enums import Reason, RunStatus
 from stretto.types.json import Json, JsonObject
 from stretto.types.learning import Reward

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from stretto.serve.gateway.refused import Refused
+from stretto.serve.refused import Refused
 from stretto.types.ids import RunId
 
 RUN_HEADER: Final = "x-stretto-run"

@@ -6,15 +6,16 @@ import orjson
 
 from stretto.record.model import Run
 from stretto.runtime.asked import GATEWAY_KEY
-from stretto.serve.gateway.asgi import Answer, Asked
+from stretto.serve.answer import Answer
+from stretto.serve.gateway.asgi import Asked
 from stretto.serve.gateway.ending import ending_of, reward_of
 from stretto.serve.gateway.keys import check_key
 from stretto.serve.gateway.open_run import OpenRun
 from stretto.serve.gateway.opening import opening_of
-from stretto.serve.gateway.refused import Refused, unavailable
 from stretto.serve.gateway.runs import Runs
 from stretto.serve.gateway.sealing import conversation_of, is_call
 from stretto.serve.gateway.settings import GatewaySettings
+from stretto.serve.refused import Refused, unavailable
 from stretto.types.errors import StoreError
 from stretto.types.json import JsonObject
 

@@ -12,12 +12,12 @@ from stretto.record.canonical import snapshot
 from stretto.record.conversation import request_at
 from stretto.record.model import Run, StepRecord
 from stretto.serve.gateway.ending import Ending
-from stretto.serve.gateway.refused import Refused
 from stretto.serve.gateway.said import Messages, Said, prompt_of
 from stretto.serve.gateway.sealing import conclude, is_call
 from stretto.serve.gateway.steps import Answered, long_fields
 from stretto.serve.gateway.turns import Place, Turn, Turns
 from stretto.serve.gateway.underway import Underway
+from stretto.serve.refused import Refused
 from stretto.store.journal import RunJournal
 from stretto.store.sqlite import Store
 from stretto.types.enums import Reason, StepStatus

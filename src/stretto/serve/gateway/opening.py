@@ -13,8 +13,8 @@ from stretto.runtime.asked import GATEWAY_KEY
 from stretto.serve.gateway.ask import Ask
 from stretto.serve.gateway.keys import check_key, own_key
 from stretto.serve.gateway.models import Models
-from stretto.serve.gateway.refused import Refused
 from stretto.serve.gateway.settings import GatewaySettings
+from stretto.serve.refused import Refused
 from stretto.types.arguments import INT64_MAX, INT64_MIN
 from stretto.types.errors import NotJsonError
 from stretto.types.ids import Digest, digest_of, keyed_digest_of, new_run_id, workflow_run_id

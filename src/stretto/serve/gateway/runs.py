@@ -18,11 +18,11 @@ from stretto.serve.gateway.models import Models
 from stretto.serve.gateway.open_run import OpenRun
 from stretto.serve.gateway.open_runs import OpenRuns
 from stretto.serve.gateway.opening import Opening, run_of
-from stretto.serve.gateway.refused import Refused, unavailable
 from stretto.serve.gateway.sealing import is_call
 from stretto.serve.gateway.settings import GatewaySettings, OnStop
 from stretto.serve.gateway.taking_up import LOOK_S, TakingUp
 from stretto.serve.gateway.underway import BrokenOff, Underway
+from stretto.serve.refused import Refused, unavailable
 from stretto.store.journal import RunJournal
 from stretto.store.sqlite import Store
 from stretto.types.enums import Durability, RunStatus, StepStatus

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import orjson
 
-from stretto.serve.gateway.refused import Refused
+from stretto.serve.refused import Refused
 from stretto.types.json import Json, JsonObject
 
 Chain: TypeAlias = blake2b

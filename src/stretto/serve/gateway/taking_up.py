@@ -11,9 +11,9 @@ from stretto.engine.carried import note_lying
 from stretto.runtime.asked import GATEWAY_KEY
 from stretto.serve.gateway.models import Models
 from stretto.serve.gateway.open_run import OpenRun
-from stretto.serve.gateway.refused import Refused, unavailable
 from stretto.serve.gateway.sealing import is_call
 from stretto.serve.gateway.settings import GatewaySettings
+from stretto.serve.refused import Refused, unavailable
 from stretto.store.journal import RunJournal
 from stretto.store.owner import LEASE_S
 from stretto.store.sqlite import Store

@@ -12,8 +12,8 @@ from stretto.components.web.failures import Peer
 from stretto.components.web.pool import Exchange, Pool
 from stretto.components.web.reply import Reply
 from stretto.serve.gateway.ask import Ask, Shape
-from stretto.serve.gateway.refused import error_body
 from stretto.serve.gateway.settings import GatewaySettings
+from stretto.serve.refused import error_body
 from stretto.types.errors import Code
 from stretto.types.json import JsonObject
 

@@ -7,8 +7,8 @@ import pytest
 
 from stretto.serve.gateway.keys import id_in, key_of, own_key, split_path
 from stretto.serve.gateway.models import Models, component_name
-from stretto.serve.gateway.refused import Refused
 from stretto.serve.gateway.settings import GatewaySettings
+from stretto.serve.refused import Refused
 from stretto.types.errors import UsageError
 from stretto.types.ids import new_run_id
 

@@ -6,8 +6,8 @@ import orjson
 import pytest
 from hypothesis import given, strategies as st
 
-from stretto.serve.gateway.refused import Refused
 from stretto.serve.gateway.said import Messages, Prompt, meaning_of, prompt_of
+from stretto.serve.refused import Refused
 
 TEXTS = st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), st.text()), min_size=1, max_size=6)
 

@@ -1,4 +1,4 @@
-"""What a gateway itself refuses, in the shape that OpenAI's clients read."""
+"""What a server refuses, in the shape that OpenAI's clients read."""
 
 from collections.abc import Mapping
 from typing import Final
