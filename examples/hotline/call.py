@@ -14,7 +14,7 @@ from typing import Any, Final
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import stretto
-from examples.polyglot.servers import MEMORY, Server, build, missing, started, workflow_at
+from examples.polyglot.servers import Server, build, missing, started, workflow_at
 
 HERE: Final = Path(__file__).resolve().parent
 
@@ -22,19 +22,31 @@ SERVERS: Final = (
     Server(
         name="planner",
         folder=HERE,
+        sources=("planner.mjs", "../polyglot/planner.mjs"),
         tool="node",
         debian="nodejs",
         port=8104,
         start=("node", "planner.mjs", "--port"),
     ),
-    MEMORY,
+    Server(
+        name="memory",
+        folder=HERE,
+        sources=("Journal.java", "../polyglot/Memory.java"),
+        tool="javac",
+        debian="default-jdk-headless",
+        port=8105,
+        build=("javac", "-d", "build/journal", "../polyglot/Memory.java", "Journal.java"),
+        makes="build/journal/Journal.class",
+        start=("java", "-cp", "build/journal", "Journal", "--port"),
+    ),
     Server(
         name="social-insurance",
-        folder=HERE / "social",
+        folder=HERE,
+        sources=("social/social.cob",),
         tool="cobc",
         debian="gnucobol",
-        build=("cobc", "-x", "-o", "../build/social", "social.cob"),
-        makes="../build/social",
+        build=("cobc", "-x", "-o", "build/social", "social/social.cob"),
+        makes="build/social",
     ),
 )
 

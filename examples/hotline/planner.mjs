@@ -1,5 +1,5 @@
 // The hotline's planner: from what a caller says, and what is remembered of them, to the action that the social insurance
-// is to carry out. Served by the protocol's side of ../polyglot/planner/planner.mjs.
+// is to carry out. The protocol is that of ../polyglot/planner.mjs.
 //
 //     node planner.mjs --port 8104
 
@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { serve } from "../polyglot/planner/planner.mjs";
+import { serve } from "../polyglot/planner.mjs";
 
 const ACTIONS = [
   ["pension", /\bpension\b|\bretire/i],
@@ -32,7 +32,7 @@ const hotline = {
   card: {
     name: "hotline", version: "0.1.0", kind: "node",
     digest: createHash("sha256").update(readFileSync(fileURLToPath(import.meta.url))).digest("hex").slice(0, 32),
-    input: { type: "object", additionalProperties: false, required: ["words", "past"],
+    input: { type: "object", required: ["words", "past"],
       properties: { words: { type: "string" }, past: { type: "array", items: note } } },
     output: { type: "object", additionalProperties: false, required: ["say"], properties: {
       say: { type: ["string", "null"] },
@@ -43,13 +43,12 @@ const hotline = {
     effects: { "*": "pure" }, verbs: ["plan"],
     description: "Plans what the social insurance is asked for a caller.",
   },
-  check: ({ words, past, ...others }) => [
+  check: ({ words, past }) => [
     ...(typeof words === "string" ? [] : [{ pointer: "/words", message: "is no string" }]),
     ...(Array.isArray(past) && past.every((each) => each && typeof each === "object") ? []
       : [{ pointer: "/past", message: "is no list of objects" }]),
-    ...Object.keys(others).map((name) => ({ pointer: `/${name}`, message: "is not known" })),
   ],
-  plan({ words, past }) {
+  answer({ words, past }) {
     const { say = null, executeAction } = planned(words, past);
     // the action stands beside the output, where the protocol has a place for it
     return executeAction ? { output: { say }, executeAction } : { output: { say, execute_action: null } };
@@ -57,4 +56,4 @@ const hotline = {
 };
 
 const { values } = parseArgs({ options: { port: { type: "string", default: "8104" } } });
-serve([hotline], Number(values.port));
+serve(hotline, Number(values.port));

@@ -1,7 +1,8 @@
 """Builds the servers of this folder, starts them, and says where they are: ``python examples/polyglot/servers.py``.
 
-Ports are those of workflow.yaml. With ``--free`` any will do, and a copy of the workflow with the ports found is
-written to build/workflow.yaml. Ctrl-C, or SIGTERM, stops the servers.
+The planner is taught first, where it has no weights yet. Ports are those of workflow.yaml. With ``--free`` any will
+do, and a copy of the workflow with the ports found is written to build/workflow.yaml. Ctrl-C, or SIGTERM, stops the
+servers.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -25,10 +27,13 @@ _PRINTED: Final = re.compile(r"http://127\.0\.0\.1:(\d+)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Server:
-    """One program, in a folder of its own."""
+    """One program of one file."""
 
     name: str
     folder: Path
+    """In which it is built and started."""
+    sources: Sequence[str]
+    """What it is made of: its own file, and what that takes from beside it."""
     tool: str
     """Program that must be there to build or to run it."""
     debian: str
@@ -36,51 +41,53 @@ class Server:
     port: int = 0
     """In the workflow; 0 for a program that is started for each call."""
     build: Sequence[str] = ()
-    """In its folder; nothing where it runs as it is."""
+    """Nothing where it runs as it is."""
     makes: str = ""
-    """What it builds, from its folder: newer than all that stands there, it is not built again."""
+    """What is built: newer than its sources, it is not built again."""
     start: Sequence[str] = ()
-    """In its folder; the port follows, and what else it is told."""
+    """The port follows, and what else it is told."""
 
-
-MEMORY: Final = Server(
-    name="memory",
-    folder=HERE / "memory",
-    tool="javac",
-    debian="default-jdk-headless",
-    port=8103,
-    build=("javac", "-d", "../build/memory", "Memory.java"),
-    makes="../build/memory/Memory.class",
-    start=("java", "-cp", "../build/memory", "Memory", "--port"),
-)
 
 SERVERS: Final = (
     Server(
         name="executor",
-        folder=HERE / "executor",
+        folder=HERE,
+        sources=("executor.go",),
         tool="go",
         debian="golang-go",
         port=8101,
-        build=("go", "build", "-o", "../build/executor", "."),
-        makes="../build/executor",
-        start=("../build/executor", "--port"),
+        build=("go", "build", "-o", "build/executor", "executor.go"),
+        makes="build/executor",
+        start=("build/executor", "--port"),
     ),
     Server(
         name="planner",
-        folder=HERE / "planner",
+        folder=HERE,
+        sources=("planner.mjs",),
         tool="node",
         debian="nodejs",
         port=8102,
         start=("node", "planner.mjs", "--port"),
     ),
-    MEMORY,
+    Server(
+        name="memory",
+        folder=HERE,
+        sources=("Memory.java",),
+        tool="javac",
+        debian="default-jdk-headless",
+        port=8103,
+        build=("javac", "-d", "build/memory", "Memory.java"),
+        makes="build/memory/Memory.class",
+        start=("java", "-cp", "build/memory", "Memory", "--port"),
+    ),
     Server(
         name="rules",
-        folder=HERE / "rules",
+        folder=HERE,
+        sources=("standing.cob",),
         tool="cobc",
         debian="gnucobol",
-        build=("cobc", "-x", "-o", "../build/standing", "standing.cob"),
-        makes="../build/standing",
+        build=("cobc", "-x", "-o", "build/standing", "standing.cob"),
+        makes="build/standing",
     ),
 )
 
@@ -94,14 +101,23 @@ def build(servers: Sequence[Server]) -> None:
     """Build what is older than its sources. Raises CalledProcessError where a compiler refuses."""
     for server in servers:
         if server.build and not _is_built(server):
-            (server.folder.parent / "build").mkdir(exist_ok=True)
+            (server.folder / "build").mkdir(exist_ok=True)
             subprocess.run(server.build, cwd=server.folder, check=True)
 
 
 def _is_built(server: Server) -> bool:
     made = server.folder / server.makes
-    sources = [*server.folder.iterdir(), Path(__file__)]
+    sources = [Path(__file__), *(server.folder / source for source in server.sources)]
     return made.exists() and made.stat().st_mtime > max(source.stat().st_mtime for source in sources)
+
+
+def taught() -> Path:
+    """Weights for the planner: those of earlier, else taught now by teach.py, which takes some seconds."""
+    weights = HERE / "build" / "planner.safetensors"
+    if not weights.exists():
+        print("the planner is taught first", flush=True)
+        subprocess.run([sys.executable, str(HERE / "teach.py"), "--out", str(weights)], check=True)
+    return weights
 
 
 @contextmanager
@@ -155,17 +171,15 @@ def main() -> None:
     """Build, start, say where, wait."""
     parser = argparse.ArgumentParser(description="Builds the servers of this folder, starts them, says where they are.")
     parser.add_argument("--free", action="store_true", help="any free ports; build/workflow.yaml has them")
-    parser.add_argument("--weights", type=Path, help="a checkpoint for the planner, of `stretto demo` or teach.py")
-    parser.add_argument("--likeliest", action="store_true", help="the planner takes the likeliest action, draws none")
+    parser.add_argument("--weights", type=Path, help="a checkpoint for the planner, as `stretto demo` writes it")
     options = parser.parse_args()
     if missing(SERVERS):
         raise SystemExit(f"not installed: {', '.join(missing(SERVERS))}")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: else the servers would outlive this program
     build(SERVERS)
-    weights = ["--weights", str(options.weights.resolve())] if options.weights else []
-    likeliest = ["--likeliest"] if options.likeliest else []
+    weights = options.weights.resolve() if options.weights else taught()
     try:
-        with started(SERVERS, free=options.free, told={"planner": [*weights, *likeliest]}) as ports:
+        with started(SERVERS, free=options.free, told={"planner": ["--weights", str(weights)]}) as ports:
             _tell(ports, free=options.free)
             signal.pause()
     except KeyboardInterrupt:

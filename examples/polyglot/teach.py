@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "retail"))
 
 import facts as knowledge
 from demo import next_taught
-from executor import resolve
+from resolving.resolve import resolve
 from shop import Shop
 from state import situation
 from world import ACTIONS, END, TOOLS, TRANSFER, Action, Split, Task, tasks_of
@@ -68,7 +68,6 @@ def step(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--out", type=Path, required=True, help="folder for the checkpoint, which is named by its digest"
-    )
-    print(taught().save(parser.parse_args().out))
+    parser.add_argument("--out", type=Path, required=True, help="file for the checkpoint")
+    out: Path = parser.parse_args().out
+    print(taught().save(out.parent).rename(out))

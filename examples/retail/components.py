@@ -8,7 +8,6 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
-import executor as resolving_of
 import facts as knowledge
 from scoring import calls_of, gold_of, score
 from shop import parsed
@@ -65,7 +64,7 @@ planner = stretto.SoftmaxPolicy("planner", ACTIONS, about="about", prior={END: -
 
 @stretto.component("situation", effects="pure", inline=True)
 def situation(words: str, facts: JsonObject | None) -> JsonObject:
-    """What the planner sees of the conversation and of each action, and which actions it may choose from."""
+    """What the words come to: what the planner sees, which actions it may choose from, and each one's arguments."""
     return situation_of(words, facts or knowledge.nothing())
 
 
@@ -77,15 +76,15 @@ class Resolved(TypedDict):
 
 
 @stretto.component("executor", effects="pure", inline=True)
-def executor(action: str, words: str, facts: JsonObject | None) -> Resolved:
-    """Resolve the chosen action's arguments: ``tool`` is null when the action calls none.
+def executor(action: str, calls: dict[str, JsonObject]) -> Resolved:
+    """The call of the shop for the chosen action, out of those that the words come to; none where it calls no tool.
 
     Raises ComponentError for an action that was not to be chosen: nothing is known that it could be called with.
     """
-    resolved = resolving_of.resolve(action, words, facts or knowledge.nothing())
-    arguments = resolved.get("arguments")
+    call = calls.get(action, {"missing": "there is no such action"})
+    arguments = call.get("arguments")
     if not isinstance(arguments, dict):
-        reason = f"'{action}' cannot be carried out: {resolved['missing']}; choose from the available actions"
+        reason = f"'{action}' cannot be carried out: {call['missing']}; choose from the available actions"
         raise stretto.ComponentError(reason, stretto.Code.FAILED_PRECONDITION)
     return {"tool": action if action in TOOLS else None, "arguments": arguments}
 

@@ -44,7 +44,7 @@ _GROUNDWORK: Final = (
     "get_order_details",
     "get_product_details",
 )
-"""Reads that the executor may need before a gold action can be resolved, in this order."""
+"""Reads that may be needed before a gold action can be resolved, in this order."""
 
 
 def tasks(split: str) -> list[Task]:

@@ -1,11 +1,11 @@
-"""What the planner sees of the conversation so far, beside the customer's words: a few facts that decide."""
+"""What the words come to as the conversation stands: features for the planner, arguments for the executor."""
 
 from collections.abc import Mapping
 from typing import Final
 
-from executor import resolve
 from facts import Facts
 from resolving.resolution import Basis
+from resolving.resolve import resolve
 from world import ACTIONS, READS, WRITES
 
 from stretto.types.json import JsonObject
@@ -15,12 +15,16 @@ MOST: Final = 3
 
 
 def situation(words: str, facts: Facts) -> JsonObject:
-    """``{"state": {...}, "about": {...}, "available": [...]}``: the planner's features, and what it may choose from."""
+    """``{"state": {...}, "about": {...}, "available": [...], "calls": {...}}``.
+
+    The planner's features, what it may choose from, and what `resolve` makes of every action.
+    """
     resolved = {action: resolve(action, words, facts) for action in ACTIONS}
     return {
         "state": _state(facts, resolved),
         "about": {action: {_kind(action): call["basis"]} for action, call in resolved.items() if "basis" in call},
         "available": [action for action, call in resolved.items() if "arguments" in call],
+        "calls": {**resolved},
     }
 
 

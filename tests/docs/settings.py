@@ -18,9 +18,9 @@ from tests.docs.pages import ROOT, Page
 VLLM_ANSWER: Final = ROOT / "tests" / "unit" / "components" / "openai" / "recorded" / "vllm" / "end.json"
 """What a real server answered to the prompt of the page."""
 
-CREDIT_RULES: Final = ROOT / "examples" / "polyglot" / "rules" / "credit_rules.cob"
+CREDIT_RULES: Final = ROOT / "examples" / "legacy" / "credit_rules.cob"
 
-PLANNER: Final = ROOT / "examples" / "polyglot" / "planner" / "planner.mjs"
+PLANNER: Final = ROOT / "examples" / "polyglot" / "planner.mjs"
 
 NEEDED: Final = {
     "docs/how-to/legacy-programs.md": ("cobc", "gnucobol"),

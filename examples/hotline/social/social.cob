@@ -2,7 +2,7 @@
       *> an insured person. A request is one line: what is asked (12
       *> bytes), the insurance number (10), months to look ahead (3).
       *> The answer is an XML document. Built with
-      *>     cobc -x -o ../build/social social.cob
+      *>     cobc -x -o build/social social/social.cob
        IDENTIFICATION DIVISION.
        PROGRAM-ID. SOCIAL.
 

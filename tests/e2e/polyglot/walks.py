@@ -13,7 +13,7 @@ import orjson
 from examples.polyglot.teach import step  # which makes the retail example's own modules importable
 
 import facts as knowledge  # isort: skip
-from executor import resolve  # isort: skip
+from resolving.resolve import resolve  # isort: skip
 from shop import Shop  # isort: skip
 from state import situation  # isort: skip
 from world import ACTIONS, END, TOOLS, TRANSFER, tasks  # isort: skip

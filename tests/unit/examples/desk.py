@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 import facts as knowledge
-from executor import resolve
+from resolving.resolve import resolve
 from shop import Shop
 from world import Action, Task, tasks
 
@@ -25,7 +25,7 @@ class Desk:
         self.shop = Shop()
 
     def resolved(self, tool: str) -> dict[str, Any]:
-        """What the executor makes of the tool now."""
+        """What the words come to for the tool now."""
         return cast("dict[str, Any]", resolve(tool, self.words, self.facts))
 
     def do(self, tool: str) -> dict[str, Any] | None:

@@ -27,13 +27,15 @@ def test_the_workflow_loads_and_its_planner_knows_every_action(workflow: stretto
 
 
 @pytest.mark.parametrize(
-    ("action", "why"), [("get_user_details", "the customer is not known yet"), ("fly", "there is no action 'fly'")]
+    ("action", "why"), [("get_user_details", "the customer is not known yet"), ("fly", "there is no such action")]
 )
 async def test_an_action_that_cannot_be_carried_out_is_an_error_that_says_why(
     action: str, why: str, workflow: stretto.Workflow
 ) -> None:
+    situation: Any = await workflow.component("situation")(request_for(words="Hello.", facts=None))
+    given = {"action": action, "calls": situation.output["calls"]}
     with pytest.raises(stretto.ComponentError, match=f"'{action}' cannot be carried out: {why}") as caught:
-        await workflow.component("executor")(request_for(action=action, words="Hello.", facts=None))
+        await workflow.component("executor")(request_for(**given))
     assert caught.value.rpc_code is stretto.Code.FAILED_PRECONDITION
     await workflow.aclose()
 

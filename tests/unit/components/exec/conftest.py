@@ -37,7 +37,7 @@ def build_cobol(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Pa
 
 @pytest.fixture
 def credit_rules(build_cobol: Callable[[Path], Path]) -> Path:
-    return build_cobol(ROOT / "examples" / "polyglot" / "rules" / "credit_rules.cob")
+    return build_cobol(ROOT / "examples" / "legacy" / "credit_rules.cob")
 
 
 def program(folder: Path, *command: str, **options: Any) -> ExecProgram:

@@ -1,10 +1,10 @@
-"""Arguments that the executor resolves for the benchmark's training customers; test customers are never looked at."""
+"""Arguments that are resolved for the benchmark's training customers; test customers are never looked at."""
 
 import copy
 
 import facts as knowledge
 import pytest
-from executor import RESOLVERS, resolve
+from resolving.resolve import RESOLVERS, resolve
 from scoring import key_of
 from world import ACTIONS, TRANSFER, Action, Split, tasks_of
 

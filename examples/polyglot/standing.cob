@@ -1,7 +1,7 @@
       *> What a customer may be given without asking, by what they
       *> ordered, spent, and had changed. One line of 15 bytes comes
       *> in for each customer, one of 28 goes out. Build it with
-      *>     cobc -x -o ../build/standing standing.cob
+      *>     cobc -x -o build/standing standing.cob
        IDENTIFICATION DIVISION.
        PROGRAM-ID. STANDING.
 

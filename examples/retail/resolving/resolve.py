@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from facts import Facts
+from words.brief import read
+from world import END, SOOTHE, TRANSFER
+
 from resolving.cancelling import cancel
 from resolving.items import change_items, return_items
 from resolving.orders import order_address, order_payment, user_address
@@ -21,9 +24,6 @@ from resolving.reads import (
     transfer,
 )
 from resolving.resolution import Resolver, missing
-from words.brief import read
-from world import END, SOOTHE, TRANSFER
-
 from stretto.types.json import JsonObject
 
 RESOLVERS: Final[Mapping[str, Resolver]] = {

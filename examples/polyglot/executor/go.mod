@@ -1,3 +1,0 @@
-module stretto.example/executor
-
-go 1.19
