@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import Final
@@ -72,12 +73,20 @@ async def _serve(server: "_Server", listening: socket.socket, around: AbstractAs
 
 
 def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Makes the event loop of uvloop, where it is installed."""
+    """Makes the event loop of uvloop, where it is installed, with a clock that is as fine as asyncio's.
+
+    Its own counts whole milliseconds, and stands still while callbacks run: steps that take less took no time, by the
+    records of a served workflow.
+    """
     try:
         import uvloop
     except ImportError:  # not on Windows
         return None
-    return uvloop.new_event_loop
+
+    class FineLoop(uvloop.Loop):
+        time = staticmethod(time.monotonic)
+
+    return FineLoop
 
 
 class _Server(uvicorn.Server):
