@@ -1,7 +1,7 @@
 """Where everything of a fixed-width record stands. Raises UsageError for what cannot be laid out."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, TypeAlias
 
 import msgspec
@@ -74,24 +74,14 @@ def lay_out(message: Message) -> Layout:
     levels = levels_of(message.fields, encoding, Digits(encoding, message.overpunch or Overpunch.IBM))
     tables: list[Table] = []
     groups: dict[Path, frozenset[str]] = {}
-    places: list[Place] = []
-    for place in _places(levels, 0, (), tables, groups):
-        places.append(place)
-        if len(places) > MAX_PLACES:
-            raise UsageError(f"a record has more than {MAX_PLACES:,} values; split it")
-    places.sort(key=lambda place: place.offset)
-    _check_apart(places)
-    end = width_of(levels)
-    length = end if message.length is None else message.length
-    if length < end:
-        raise UsageError(f"`length` is {length}, and the last field ends after {end} bytes")
+    places = _in_order(_places(levels, 0, (), tables, groups))
     line_end, is_by_length = _line_end(message, encoding)
     return Layout(
         levels=levels,
-        places=tuple(places),
+        places=places,
         tables=tuple(tables),
         groups=groups,
-        length=length,
+        length=_length(message, width_of(levels)),
         ending=line_end.text.encode(encoding),
         breaks=() if is_by_length else _BREAKS[line_end],
         blank=" ".encode(encoding),
@@ -116,6 +106,23 @@ def _places(
             else:
                 yield Place(path=where, offset=at, width=level.width, slot=level.slot, constant=level.constant)
             at += level.width
+
+
+def _in_order(places: Iterator[Place]) -> tuple[Place, ...]:
+    """All of them as they stand. Raises UsageError for too many, and for one inside another."""
+    found = list(islice(places, MAX_PLACES + 1))
+    if len(found) > MAX_PLACES:
+        raise UsageError(f"a record has more than {MAX_PLACES:,} values; split it")
+    found.sort(key=lambda place: place.offset)
+    _check_apart(found)
+    return tuple(found)
+
+
+def _length(message: Message, end: int) -> int:
+    length = end if message.length is None else message.length
+    if length < end:
+        raise UsageError(f"`length` is {length}, and the last field ends after {end} bytes")
+    return length
 
 
 def _check_apart(places: Sequence[Place]) -> None:

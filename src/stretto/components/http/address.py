@@ -68,36 +68,37 @@ def compile_address(text: Located[str], scope: Scope, report: Report) -> Address
 
 
 def _origin(text: Located[str], report: Report) -> str | None:
-    """Scheme, host and port, which no request can choose."""
+    """Scheme, host and port, which no request can choose; None after reporting that they cannot be asked."""
     found = _ORIGIN.match(text.value)
     if found is None or not found[2]:
         report.add(text.span.problem(SpecCode.VALUE, f"`url` is '{text.value}'", expected=_EXPECTED))
-        return None
-    if "{" in found[0]:
-        message = f"the host in `url` is '{found[2]}', and a request must not choose whom it is sent to"
-        report.add(text.part(found.start(2), len(found[2])).problem(SpecCode.VALUE, message, expected=_EXPECTED))
-        return None
-    if not found[2].isascii():
-        message = f"the host in `url` is '{found[2]}', which is no ASCII"
-        place = text.part(found.start(2), len(found[2]))
-        report.add(place.problem(SpecCode.VALUE, message, expected="its name in punycode: xn--..."))
         return None
     if "@" in found[2]:
         message = "`url` holds a user or password, which belongs into the environment"
         suggestion = "auth: { basic: { user: { env: SERVICE_USER }, password: { env: SERVICE_PASSWORD } } }"
         report.add(text.span.problem(SpecCode.VALUE, message, expected="`auth`", suggestion=suggestion))
         return None
-    try:
-        host = split_address(found[0], "`url`").hostname
-    except UsageError as error:
-        report.add(text.span.problem(SpecCode.VALUE, str(error), expected=_EXPECTED))
-        return None
-    if not host or not is_host(host):
-        message = f"the host in `url` is '{found[2]}', which clients do not agree on"
+    trouble = _trouble_with(found[0], found[2])
+    if trouble is not None:
         place = text.part(found.start(2), len(found[2]))
-        report.add(place.problem(SpecCode.VALUE, message, expected="a name such as orders.example, or an address"))
+        report.add(place.problem(SpecCode.VALUE, trouble[0], expected=trouble[1]))
         return None
     return found[0]
+
+
+def _trouble_with(origin: str, host: str) -> tuple[str, str] | None:
+    """What is wrong with a host, and what was expected."""
+    if "{" in origin:
+        return f"the host in `url` is '{host}', and a request must not choose whom it is sent to", _EXPECTED
+    if not host.isascii():
+        return f"the host in `url` is '{host}', which is no ASCII", "its name in punycode: xn--..."
+    try:
+        name = split_address(origin, "`url`").hostname
+    except UsageError as error:
+        return str(error), _EXPECTED
+    if not name or not is_host(name):
+        return f"the host in `url` is '{host}', which clients do not agree on", "a name, or an address"
+    return None
 
 
 def _check_literals(text: Located[str], path: str, query: str, at: int, report: Report) -> bool:

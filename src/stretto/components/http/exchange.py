@@ -46,7 +46,26 @@ async def exchange(pool: "Pool", peer: Peer, outgoing: Outgoing, waited: Wait) -
         if not target or not redirects_left:
             break
         url = target
-    return reply
+    return _readable(reply)
+
+
+def _readable(reply: Reply) -> Reply:
+    """The same reply; a header that is no UTF-8 is read as ISO-8859-1, which it may be by RFC 9110, section 5.5."""
+    from multidict import CIMultiDict
+
+    if all(text.isascii() for text in reply.headers.values()):
+        return reply
+    headers = CIMultiDict((name, _latin_1(text)) for name, text in reply.headers.items())
+    return msgspec.structs.replace(reply, headers=headers)
+
+
+def _latin_1(text: str) -> str:
+    """What aiohttp could not read stands in its text as PEP 383 has it."""
+    written = text.encode(errors="surrogateescape")
+    try:
+        return written.decode()
+    except UnicodeDecodeError:
+        return written.decode("latin-1")
 
 
 def led_to(url: str, text: str) -> str:

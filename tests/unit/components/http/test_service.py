@@ -134,6 +134,14 @@ async def test_a_write_whose_answer_is_lost_may_have_happened(written: tuple[byt
     assert "\n" not in str(error)
 
 
+async def test_a_header_that_is_no_utf_8_is_read_as_latin_1() -> None:
+    async with raw_server(HEAD, "X-A: Zo\u00eb\r\n".encode(), b"X-B: Zo\xeb\r\nContent-Length: 2\r\n\r\n{}") as origin:
+        made = "{ a: \"response.headers['x-a']\", b: \"response.headers['x-b']\" }"
+        asking = service(f"url: {origin}/x\nresponse: {{ map: {made} }}")
+        assert output(await asking(request_for())) == {"a": "Zoë", "b": "Zoë"}
+        await asking.close()
+
+
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
 async def test_an_attempt_is_one_request_whatever_the_method(method: str) -> None:
     heads: list[bytes] = []
