@@ -59,7 +59,8 @@ class WorkflowComponent:
         """
         with _told_as_component():
             asked = self._asked(request)
-            hold_to_hops(asked.labels)
+            if asked.parent:
+                hold_to_hops(asked.labels)
             earlier = await self._earlier.run_of(asked) if asked.effect_key else None
             run = await self.workflow.run_request(asked) if earlier is None else earlier
             return await self._told(run, is_earlier=earlier is not None)

@@ -8,7 +8,7 @@ from stretto.types.errors import Code, ComponentError
 CALLER: Final = "caller"
 """Label of a run: the `workflow_run_id` of the run that called it."""
 
-HOPS: Final = "hops"
+HOPS: Final = "caller_hops"
 """Label of a run: how many runs stand before it, each called by the one before, where they are more than one."""
 
 MOST_HOPS: Final = 8

@@ -83,9 +83,9 @@ async def test_what_travels_with_a_call_is_on_the_record_of_its_run(url: str, st
     ("labels", "kept"),
     [
         ({}, {"caller": LONG_NAME}),
-        ({"caller": "a"}, {"caller": LONG_NAME, "hops": "2"}),
-        ({"caller": "a", "hops": "7"}, {"caller": LONG_NAME, "hops": "8"}),
-        ({"caller": "a", "hops": "many", "task": "t"}, {"caller": LONG_NAME, "hops": "2", "task": "t"}),
+        ({"caller": "a"}, {"caller": LONG_NAME, "caller_hops": "2"}),
+        ({"caller": "a", "caller_hops": "7"}, {"caller": LONG_NAME, "caller_hops": "8"}),
+        ({"caller": "a", "caller_hops": "many", "task": "t"}, {"caller": LONG_NAME, "caller_hops": "2", "task": "t"}),
     ],
 )
 async def test_a_run_tells_who_called_it_and_how_many_stand_before(
@@ -97,7 +97,11 @@ async def test_a_run_tells_who_called_it_and_how_many_stand_before(
 
 @pytest.mark.parametrize("hops", ["8", "99999999999999999999"])
 async def test_a_circle_of_servers_ends_and_leaves_nothing_in_doubt(url: str, store: Store, hops: str) -> None:
-    asked: dict[str, Any] = {"workflowRunId": LONG_NAME, "labels": {"caller": "a", "hops": hops}, "effectKey": "k"}
+    asked: dict[str, Any] = {
+        "workflowRunId": LONG_NAME,
+        "labels": {"caller": "a", "caller_hops": hops},
+        "effectKey": "k",
+    }
     for confirm, expected in ((True, (404, "not_found")), (False, (400, "failed_precondition"))):
         status, told = await call(url, "writing", "pay", confirm=confirm, **asked)
         assert (status, told["code"]) == expected

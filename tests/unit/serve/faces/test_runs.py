@@ -19,13 +19,13 @@ GOOD: dict[str, Any] = {"input": {"query": "hello"}}
 async def test_a_run_is_made_and_told(tmp_path: Path) -> None:
     with Store(tmp_path / "runs.db") as store:
         async with served_faces(workflows_in(tmp_path / "wf", store, READING, DEGRADED), tools=False) as (_, url):
-            body = {**GOOD, "labels": {"task": "t"}, "seed": 7, "deadline_ms": 5000}
+            body = {**GOOD, "labels": {"task": "t", "caller_hops": "9"}, "seed": 7, "deadline_ms": 5000}
             status, _, told = await post(f"{url}/v1/workflows/reading/runs", body)
             _, _, degraded = await post(f"{url}/v1/workflows/degraded/runs", {"input": {"query": "bug"}})
         run = store.get(told["run_id"])
     assert (status, told["status"], told["output"]) == (200, "ok", {"reply": "hello (0 before)"})
     assert told["usage"]["inputTokens"] == 7
-    assert (run.labels, run.seed) == ({"task": "t"}, 7)
+    assert (run.labels, run.seed) == ({"task": "t", "caller_hops": "9"}, 7)  # which is nobody's word but the client's
     assert run.budget is not None
     assert run.budget.deadline_ms is not None
     assert run.budget.deadline_ms <= 5000
