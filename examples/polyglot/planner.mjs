@@ -36,6 +36,7 @@ function readCheckpoint(path) {
   return { ...policy, rows, digest: createHash("sha256").update(program).update(file).digest("hex").slice(0, 32) };
 }
 
+/** CRC-32, which Node's zlib has from 20.15 on. */
 const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
   for (let k = 0; k < 8; k++) n = n & 1 ? (n >>> 1) ^ 0xedb88320 : n >>> 1;
   return n;
@@ -64,7 +65,7 @@ const isSmall = (value) => Number.isInteger(value) && Math.abs(value) <= 16; // 
 const isFact = (value) => isObject(value) ? Object.values(value).every(isFact)
   : value === null || ["string", "boolean"].includes(typeof value) || isSmall(value);
 
-/** One hash for each fact of a value: `state.customer=profile`, `state.orders:3`. */
+/** One hash for each fact of a value, as Python writes it: `state.customer=profile`, `state.orders:3`, `x.y:True`. */
 function facts(path, value) {
   if (isObject(value)) return Object.entries(value).flatMap(([name, each]) => facts(`${path}.${name}`, each));
   if (typeof value === "string") return [crc32(`${path}=${value}`)];
