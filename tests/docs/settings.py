@@ -63,7 +63,10 @@ def setting_of(page: Page) -> Iterator[Setting]:
             url = stack.enter_context(_own_component(page))
             yield Setting(replaced={"http://127.0.0.1:8090": url})
         elif page.name == "docs/how-to/serve-a-component.md":
-            place = stack.enter_context(_served(page)).removeprefix("http://")
+            place = stack.enter_context(_served(page, "components.py")).removeprefix("http://")
+            yield Setting(replaced={"127.0.0.1:8081": place})
+        elif page.name == "docs/how-to/learn-elsewhere.md":
+            place = stack.enter_context(_served(page, "planner/components.py")).removeprefix("http://")
             yield Setting(replaced={"127.0.0.1:8081": place})
         elif page.name == "docs/how-to/serve-a-workflow.md":
             url, _ = stack.enter_context(_served_workflow(page, "workflow.yaml"))
@@ -112,14 +115,14 @@ def _own_component(page: Page) -> Iterator[str]:
 
 
 @contextmanager
-def _served(page: Page) -> Iterator[str]:
-    """The components of a page, served as it serves them; yields where they are."""
-    (text,) = [block.text for block in page.blocks if block.file == "components.py"]
+def _served(page: Page, name: str) -> Iterator[str]:
+    """The components in a file of a page, served as it serves them; yields where they are."""
+    (text,) = [block.text for block in page.blocks if block.file == name]
     with TemporaryDirectory() as folder:
         file = Path(folder) / "components.py"
         file.write_text(text)
         command = [sys.executable, "-m", "stretto", "acp", "serve", str(file), "--http", ":0", "--json"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             try:
                 yield orjson.loads(process.stdout.readline())["http"]

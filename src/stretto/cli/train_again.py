@@ -53,8 +53,11 @@ def updates_made(place: Path) -> int:
     return kept.load()[0].update if kept.begun else 0
 
 
-def refuse_begun(place: Path, command: TrainCommand) -> None:
-    """Raise UsageError when the folder holds a training, which one that begins anew would overwrite."""
+def hold_to_folder(place: Path, command: TrainCommand, *, resume: bool) -> None:
+    """Raise UsageError where there is no training to go on with, or one that another, begun anew, would overwrite."""
+    if resume:
+        TrainFolder(place).check_started()
+        return
     if not TrainFolder(place).begun:
         return
     made = updates_made(place)

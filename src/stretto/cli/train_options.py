@@ -91,6 +91,11 @@ def read_options(pairs: Sequence[str]) -> TrainOptions:
     return TrainOptions(**given)
 
 
+def names_set(pairs: Sequence[str]) -> list[str]:
+    """The names of the options that were set."""
+    return list(read_pairs(map(_with_underscores, pairs), "--set"))
+
+
 def _with_underscores(pair: str) -> str:
     name, equals, value = pair.partition("=")
     return f"{name.replace('-', '_')}{equals}{value}"

@@ -33,6 +33,11 @@ class Rollouts:
             runs = await changed.run_many(map(_request, requests), concurrency=self._concurrency, on_run=self._on_run)
         return [run.id for run in runs]
 
+    async def ran(self, requests: Sequence[RolloutRequest]) -> list[Run]:
+        """Run the requests with the components as they stand; in the order of the requests, failed runs too."""
+        async with self._workflow as opened:
+            return await opened.run_many(map(_request, requests), concurrency=self._concurrency, on_run=self._on_run)
+
     async def read(self, ids: Sequence[RunId]) -> list[Recorded]:
         """Read runs back in this order, with what became known of them; UsageError for one that is not there."""
         return await asyncio.to_thread(lambda: [self._recorded(run_id) for run_id in ids])
