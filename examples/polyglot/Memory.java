@@ -230,8 +230,10 @@ public final class Memory {
             checkInput(input instanceof Obj told ? told : Obj.of());
             Answer answer = component.apply(new Request(envelope, (Obj) input, confirmOnly));
             Obj who = Obj.of("name", card.get("name"), "version", card.get("version"), "digest", card.get("digest"));
-            return Obj.of("output", answer.output, "result", Obj.of("outcome", "ok", "replayed", answer.replayed,
-                "serviceMs", (System.nanoTime() - arrived) / 1e6, "component", who));
+            Obj result = Obj.of("outcome", "ok", "replayed", answer.replayed,
+                "serviceMs", (System.nanoTime() - arrived) / 1e6, "component", who);
+            return text.isEmpty() ? Obj.of("result", result, "output", answer.output)
+                : Obj.of("result", result, "outputJson", Json.write(answer.output)); // in the form in which it was asked
         }
 
         void checkWhom(Object protocol, String component) {
@@ -255,7 +257,8 @@ public final class Memory {
             if (!pinned.isEmpty() && !pinned.equals(card.get("digest")))
                 throw new Refusal("failed_precondition", "COMPONENT_CHANGED", "the run is pinned to " + pinned);
             if (envelope.get("remainingMs") != null && envelope.whole("remainingMs") <= 0)
-                throw new Refusal("deadline_exceeded", "DEADLINE_PASSED", "no time is left by /envelope/remainingMs");
+                throw new Refusal("deadline_exceeded", "DEADLINE_PASSED", "no time is left by /envelope/remainingMs",
+                    "metadata", Obj.of("sent", "no")); // nothing was done
         }
 
         /** Holds an input to the types of the card's schema, and tells every place where it breaks them. */

@@ -286,7 +286,8 @@ func (e *Envelope) check() Refusal {
 	}
 	if e.RemainingMs != nil { // the answer takes microseconds; what takes long looks at the time while it works, too
 		if left, err := e.RemainingMs.Int64(); err != nil || left <= 0 {
-			return refuse("deadline_exceeded", "DEADLINE_PASSED", "no time is left: remainingMs is %s", *e.RemainingMs)
+			return refuse("deadline_exceeded", "DEADLINE_PASSED", "no time is left: remainingMs is %s", *e.RemainingMs).
+				with("metadata", object{"sent": "no"}) // nothing was done
 		}
 	}
 	return nil
@@ -320,6 +321,10 @@ func call(r *http.Request) (object, Refusal) {
 	output, refusal := answer(&input)
 	result := object{"outcome": "ok", "serviceMs": float64(time.Since(arrived).Microseconds()) / 1000,
 		"component": object{"name": name, "version": version, "digest": digest}}
+	if request.InputJSON != "" { // answered in the form in which it was asked
+		written, _ := json.Marshal(output)
+		return object{"result": result, "outputJson": string(written)}, refusal
+	}
 	return object{"result": result, "output": output}, refusal
 }
 

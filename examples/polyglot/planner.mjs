@@ -184,7 +184,8 @@ function checkEnvelope(card, envelope) {
   if (component?.digest && component.digest !== card.digest)
     throw new Refusal("failed_precondition", "COMPONENT_CHANGED", `it is ${card.digest} here; the run has another`);
   if (!(Number(field(envelope, "remainingMs") ?? 1) > 0)) // absent is no deadline
-    throw new Refusal("deadline_exceeded", "DEADLINE_PASSED", "no time is left by /envelope/remainingMs");
+    throw new Refusal("deadline_exceeded", "DEADLINE_PASSED", "no time is left by /envelope/remainingMs",
+      { metadata: { sent: "no" } }); // nothing was done
 }
 
 async function call({ card, check, answer }, request) {
@@ -200,10 +201,11 @@ async function call({ card, check, answer }, request) {
     const detail = violations.map(({ pointer, message }) => `the input's ${pointer} ${message}`).join("; ");
     throw new Refusal("invalid_argument", "CONTRACT", detail, { violations });
   }
-  const told = answer(input); // { output }, and an { executeAction } beside it where a plan has one
+  const { output, ...beside } = answer(input); // an { executeAction } beside it where a plan has one
   const { name, version, digest } = card;
   const serviceMs = performance.now() - arrived;
-  return { result: { outcome: "ok", serviceMs, component: { name, version, digest } }, ...told };
+  const told = text ? { outputJson: JSON.stringify(output) } : { output }; // in the form in which it was asked
+  return { result: { outcome: "ok", serviceMs, component: { name, version, digest } }, ...told, ...beside };
 }
 
 async function answered(component, request) {

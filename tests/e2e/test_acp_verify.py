@@ -127,3 +127,17 @@ def test_what_keeps_a_server_from_being_asked_is_told(
 ) -> None:
     assert execute(["acp", verb, url, *options]) == 2
     assert says in capfd.readouterr().err
+
+
+def test_who_was_asked_nothing_does_not_pass(yes: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert execute(["acp", "verify", yes, "--group", "confirms"]) == 1
+    shown = capfd.readouterr().out
+    assert "core        not asked: its group was not asked for" in shown
+    assert "no case was asked, so that nothing is known of 'yes'" in shown
+
+
+def test_what_a_refusal_should_have_been_is_said(yes: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert execute(["acp", "verify", yes, "--group", "core"]) == 1
+    shown = " ".join(capfd.readouterr().out.split())
+    said = "expected a refusal (reason VERSION_UNSUPPORTED, metadata `supported_versions`), got an answer"
+    assert said in shown

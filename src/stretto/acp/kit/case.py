@@ -27,6 +27,8 @@ class Group(StrEnum):
     CONFIRMS = "confirms"
     ACTIONS = "actions"
     """Its card has that capability: its answers carry the choices that it makes."""
+    BLOBS = "blobs"
+    """Its card has the capability."""
     REFLECT = "reflect"
     VJP = "vjp"
 
@@ -38,6 +40,33 @@ class When(StrEnum):
     """It cannot be differentiated."""
     NEEDS_INPUT = "needs_input"
     """An empty input does not fit its schema."""
+    HAS_INPUT = "has_input"
+    """What it is asked has a field."""
+    HAS_ANOTHER = "has_another"
+    """Another input fits its schema too."""
+
+
+class Form(StrEnum):
+    """How an input, or an output, is written."""
+
+    OBJECT = "object"
+    TEXT = "text"
+    """JSON as text: `inputJson`, `outputJson`."""
+
+
+class Named(StrEnum):
+    """How the first field of an input is named by the digest of its content."""
+
+    SENT = "sent"
+    """The content comes along."""
+    UNKNOWN = "unknown"
+    """It does not, and never did."""
+    WRONG = "wrong"
+    """What comes along has another digest."""
+
+
+EVERY_VERB: Final = "*"
+"""As the verb of an exchange: one for each verb of a step that the card names, each with a key of its own."""
 
 
 class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,9 +85,14 @@ class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The failure's violations name this place, or one inside it."""
     replayed: bool | None = None
     same_output_as: int = 0
-    """Number of an earlier exchange of the case, from 1, that was answered with the same output and choices."""
+    """Number of an earlier exchange of the case, from 1, that was answered with the same output and choices; where that
+    answer is stored and told again, with the same of everything that it said."""
     actions: bool = False
     """The answer carries at least one choice. Those that it carries are held to their rules in any case."""
+    cards: int = 0
+    """How many cards a description has; 0 is any number."""
+    output_as: Form | None = None
+    """How the answer's output is written."""
     text: str = ""
     """Of a place that speaks no messages: its body holds this."""
     status: int = 0
@@ -99,6 +133,12 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Empty is the one by which a step asks."""
     input: bool = True
     """Whether the good request has the component's input."""
+    another: bool = False
+    """The good request has another input, which fits the schema too."""
+    input_as: Form = Form.OBJECT
+    blob: Named | None = None
+    by_name: bool = False
+    """The good request to describe names the component."""
     http: Http | None = None
     hex: str | None = None
     """Bytes that are sent as they stand, in place of a message."""

@@ -8,6 +8,7 @@ import msgspec
 
 from stretto.acp import messages as m
 from stretto.acp.kit.case import Exchange
+from stretto.acp.kit.inputs import another_than, asked_with
 from stretto.acp.names import STEP_VERBS, Verb
 from stretto.acp.version import CURRENT
 from stretto.plan.sample import sample_of
@@ -24,6 +25,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     verb: Verb
     """By which a step asks."""
     input: JsonObject
+    another: JsonObject | None = None
+    """What it might be asked too; None where no other input is found that fits its schema."""
     action: str = ""
     effect: Effect = Effect.WRITE
 
@@ -59,7 +62,8 @@ def _sampled(card: m.WireCard, verb: Verb) -> Iterator[Subject]:
 
 def _subject(card: m.WireCard, verb: Verb, given: JsonObject, action: str) -> Subject:
     effect = card.effects.get(action) or card.effects.get(ANY_ACTION) or Effect.WRITE
-    return Subject(card=card, verb=verb, input=given, action=action, effect=Effect(effect))
+    another = another_than(given, card)
+    return Subject(card=card, verb=verb, input=given, another=another, action=action, effect=Effect(effect))
 
 
 def good_key() -> str:
@@ -84,11 +88,11 @@ def request_for(subject: Subject, verb: Verb, exchange: Exchange, key: str) -> J
     }
     good: JsonObject = {"envelope": envelope}
     if verb in STEP_VERBS:
-        good |= {"input": subject.input if exchange.input else {}}
+        good |= asked_with(subject.input, subject.another or {}, exchange)
     elif verb is Verb.REFLECT:
         good |= {"reward": 0.5, "credit": 0.25}
     elif verb is Verb.DESCRIBE:
-        good = {"protocol": CURRENT}
+        good = {"protocol": CURRENT, **({"component": subject.card.name} if exchange.by_name else {})}
     return cast("JsonObject", merged(good, exchange.request))
 
 

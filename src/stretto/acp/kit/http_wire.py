@@ -1,8 +1,10 @@
 """Sends cases over HTTP, byte for byte where a case says so."""
 
 import asyncio
+import math
 import ssl
 import time
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Final
 
@@ -14,7 +16,7 @@ from stretto.acp import json_form, messages as m
 from stretto.acp.kit.broken_off import MAX_BODY_BYTES, broken_off
 from stretto.acp.kit.case import Exchange, Http
 from stretto.acp.kit.seen import Seen, shown
-from stretto.acp.names import Verb
+from stretto.acp.names import DOMAIN, Verb
 from stretto.acp.problem import MEDIA_TYPE, failure_of_reply
 from stretto.types.errors import Code
 from stretto.types.http_status import STATUSES
@@ -134,19 +136,35 @@ def _read(seen: Seen, verb: Verb, headers: dict[str, str]) -> Seen:
 def _of_failure(seen: Seen, headers: dict[str, str], code: Code) -> tuple[str, ...]:
     try:
         problem = msgspec.json.decode(seen.body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return (f"status {seen.status}, and the body is no problem document: {error}",)
-    told = problem.get("code") if isinstance(problem, dict) else None
-    found = []
+    if not isinstance(problem, dict):
+        return (f"status {seen.status}, and the body is no problem document, which is an object",)
+    return (*_of_members(problem, seen.status, code), *_of_wait(problem, headers), *_of_type(headers, MEDIA_TYPE))
+
+
+def _of_members(problem: JsonObject, status: int, code: Code) -> Iterator[str]:
+    told = problem.get("code")
     if told not in set(Code):
-        found.append(f"`code` is {told!r}; expected a google.rpc code, such as '{code}'")
-    elif seen.status != STATUSES[Code(told)]:
-        found.append(f"status {seen.status} for code {told}; expected {STATUSES[Code(told)]}")
-    if isinstance(problem, dict) and problem.get("status") != seen.status:
-        found.append(f"`status` is {problem.get('status')!r}, and the status is {seen.status}")
-    if isinstance(problem, dict) and not problem.get("detail"):
-        found.append("`detail` is empty: nobody learns what was wrong")
-    return (*found, *_of_type(headers, MEDIA_TYPE))
+        yield f"`code` is {told!r}; expected a google.rpc code, such as '{code}'"
+    elif status != STATUSES[Code(told)]:
+        yield f"status {status} for code {told}; expected {STATUSES[Code(told)]}"
+    elif problem.get("type") != f"urn:{DOMAIN}:{told}":
+        yield f"`type` is {problem.get('type')!r}; expected 'urn:{DOMAIN}:{told}'"
+    if problem.get("status") != status:
+        yield f"`status` is {problem.get('status')!r}, and the status is {status}"
+    if not problem.get("detail"):
+        yield "`detail` is empty: nobody learns what was wrong"
+
+
+def _of_wait(problem: JsonObject, headers: dict[str, str]) -> Iterator[str]:
+    """Two places say when to ask again, and whoever reads one of them must learn the same."""
+    told_ms, header = problem.get("retryAfterMs"), headers.get("retry-after", "")
+    if not isinstance(told_ms, int | float):
+        return
+    expected = str(max(0, math.ceil(told_ms / 1000)))
+    if header != expected:
+        yield f"Retry-After is {header!r}, and `retryAfterMs` {told_ms}; expected '{expected}'"
 
 
 def _of_type(headers: dict[str, str], expected: str) -> tuple[str, ...]:

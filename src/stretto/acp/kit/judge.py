@@ -1,13 +1,15 @@
 """What a component answered, held against what a case expects."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 import jsonschema_rs
+import msgspec
 import orjson
 
 from stretto.acp import messages as m
-from stretto.acp.kit.case import Expect
+from stretto.acp.kit.case import Expect, Form
 from stretto.acp.kit.good import Subject
 from stretto.acp.kit.seen import Seen
 from stretto.acp.names import Verb
@@ -51,19 +53,33 @@ def _of_answer(expect: Expect, seen: Seen, before: Sequence[Seen], subject: Subj
         yield f"{NO_ANSWER}: {seen.got}"
         return
     if verb is Verb.DESCRIBE and isinstance(seen.response, m.DescribeResponse):
-        yield from _of_cards(seen.response, subject)
+        yield from _of_cards(seen.response, subject, expect.cards)
     if not isinstance(seen.response, m.CallResponse):
         return
     result = seen.response.result
-    if result.outcome and result.outcome not in set(Outcome):
-        yield f"its outcome is {result.outcome!r}; expected one of {', '.join(Outcome)}"
-    for name, told in (("queueMs", result.queue_ms), ("serviceMs", result.service_ms)):
-        if not 0 <= told <= seen.took_ms + 1:
-            yield f"`{name}` is {told}, and the whole took {seen.took_ms:.1f} ms"
+    yield from _of_result(result, seen.took_ms, subject.card)
     if expect.replayed is not None and result.replayed is not expect.replayed:
         yield f"`replayed` is {str(result.replayed).lower()}; expected {str(expect.replayed).lower()}"
     yield from _of_output(expect, seen.response, before, subject)
     yield from _of_reported(expect, seen.response)
+
+
+def _of_result(result: m.Result, took_ms: float, card: m.WireCard) -> Iterator[str]:
+    if result.outcome and result.outcome not in set(Outcome):
+        yield f"its outcome is {result.outcome!r}; expected one of {', '.join(Outcome)}"
+    for name, told in (("queueMs", result.queue_ms), ("serviceMs", result.service_ms)):
+        if not 0 <= told <= took_ms + 1:
+            yield f"`{name}` is {told}, and the whole took {took_ms:.1f} ms"
+    spent = result.usage
+    for name, number in (("inputTokens", spent.input_tokens), ("outputTokens", spent.output_tokens)):
+        if not 0 <= number <= m.MAX_UINT32:
+            yield f"`usage.{name}` is {number}; expected 0 to {m.MAX_UINT32}"
+    if not (math.isfinite(spent.cost) and spent.cost >= 0):
+        yield f"`usage.cost` is {spent.cost}; expected a number of 0 or more"
+    who = result.component
+    for name, text, expected in (("name", who.name, card.name), ("digest", who.digest, card.digest)):
+        if text and text != expected:
+            yield f"`component.{name}` of its result is {text!r}, and its card says {expected!r}"
 
 
 def _of_output(expect: Expect, response: m.CallResponse, before: Sequence[Seen], subject: Subject) -> Iterator[str]:
@@ -77,12 +93,17 @@ def _of_output(expect: Expect, response: m.CallResponse, before: Sequence[Seen],
         jsonschema_rs.Draft202012Validator(schema, offline=True).validate(output)
     except jsonschema_rs.ValidationError as error:
         yield f"the output does not fit the card's own schema: {error.message}"
-    if expect.same_output_as:
-        earlier = before[expect.same_output_as - 1].response
-        if isinstance(earlier, m.CallResponse) and output_of(earlier) != output:
-            yield "its output is another than that of the same request before"
-        if isinstance(earlier, m.CallResponse) and earlier.actions != response.actions:
-            yield "its `actions` are others than those of the same request before"
+    if expect.output_as is not None and expect.output_as is not (Form.TEXT if response.output_json else Form.OBJECT):
+        yield f"its output is not written as {expect.output_as}; expected the form in which it was asked"
+    earlier = before[expect.same_output_as - 1].response if expect.same_output_as else None
+    if not isinstance(earlier, m.CallResponse):
+        return
+    if output_of(earlier) != output:
+        yield "its output is another than that of the same request before"
+    if earlier.actions != response.actions:
+        yield "its `actions` are others than those of the same request before"
+    if expect.replayed:
+        yield from _of_stored(response, earlier)
 
 
 def _of_reported(expect: Expect, response: m.CallResponse) -> Iterator[str]:
@@ -96,15 +117,32 @@ def _of_reported(expect: Expect, response: m.CallResponse) -> Iterator[str]:
         yield f"what it reports for learning may not stand: {error}"
 
 
-def _of_cards(told: m.DescribeResponse, subject: Subject) -> Iterator[str]:
+def _of_stored(response: m.CallResponse, earlier: m.CallResponse) -> Iterator[str]:
+    """What a stored answer says otherwise than when it was given."""
+    for name, told, before in (
+        ("outcome", response.result.outcome or Outcome.OK, earlier.result.outcome or Outcome.OK),
+        ("evidence", response.result.evidence, earlier.result.evidence),
+        ("executeAction", response.execute_action, earlier.execute_action),
+        ("gradientHandle", response.gradient_handle, earlier.gradient_handle),
+    ):
+        if told != before:
+            yield f"its `{name}` is another than when it was answered first: {told!s:.80}, which was {before!s:.80}"
+
+
+def _of_cards(told: m.DescribeResponse, subject: Subject, cards: int) -> Iterator[str]:
     if not told.protocols:
         yield "`protocols` is empty; expected the versions that are spoken, such as 1.0"
     names = [card.name for card in told.cards]
+    if cards and len(names) != cards:
+        yield f"it has {len(names)} cards: {', '.join(names)}; expected {cards}, of what was asked for"
     if subject.card.name not in names:
         yield f"no card of '{subject.card.name}'; there are {', '.join(names) or 'none'}"
     for card in told.cards:
-        if not card.version:
-            yield f"the card of '{card.name}' has no version"
+        for name, text in (("version", card.version), ("digest", card.digest)):
+            if not text:
+                yield f"the card of '{card.name}' has no {name}"
+        if card.name == subject.card.name and card != subject.card:
+            yield f"the card of '{card.name}' is another than a moment ago: {_differing(card, subject.card)}"
         for what, schema in (("input", card.input), ("output", card.output)):
             try:
                 jsonschema_rs.Draft202012Validator(schema or {}, offline=True)
@@ -112,12 +150,17 @@ def _of_cards(told: m.DescribeResponse, subject: Subject) -> Iterator[str]:
                 yield f"the card's {what} is no JSON Schema 2020-12: {error.message}"
 
 
+def _differing(card: m.WireCard, before: m.WireCard) -> str:
+    names = [field.encode_name for field in msgspec.structs.fields(card)]
+    values = zip(names, msgspec.structs.astuple(card), msgspec.structs.astuple(before), strict=True)
+    return ", ".join(f"`{name}`" for name, told, earlier in values if told != earlier)
+
+
 def _of_failure(expect: Expect, seen: Seen) -> Iterator[str]:
     failure = seen.failure
     if failure is None:
-        yield (
-            f"expected a refusal, got an answer: {seen.got}" if seen.response else f"expected a refusal, got {seen.got}"
-        )
+        got = "an answer" if seen.response else seen.got
+        yield f"expected a refusal{_as_expected(expect)}, got {got}"
         return
     if expect.codes and failure.code not in expect.codes:
         yield f"its code is {failure.code}; expected {' or '.join(expect.codes)}"
@@ -131,3 +174,11 @@ def _of_failure(expect: Expect, seen: Seen) -> Iterator[str]:
         yield "it has no `violations`: nobody learns where"
     if expect.pointer and not any(place.startswith(expect.pointer) for place in places):
         yield f"its violations name {places or 'no place'}; expected {expect.pointer}"
+
+
+def _as_expected(expect: Expect) -> str:
+    """By what a refusal would have been the right one: code, reason, facts."""
+    facts = [f"metadata `{name}`" for name in expect.metadata]
+    told = [" or ".join(expect.codes), expect.reason and f"reason {expect.reason}", *facts]
+    found = ", ".join(each for each in (*told, "violations" if expect.violations or expect.pointer else "") if each)
+    return f" ({found})" if found else ""

@@ -6,11 +6,12 @@ from typing import Final
 import msgspec
 
 from stretto.acp import messages as m
-from stretto.acp.kit.case import Case, Group, When
+from stretto.acp.blob import CAPABILITY
+from stretto.acp.kit.case import EVERY_VERB, Case, Exchange, Group, When
 from stretto.acp.kit.good import Subject, good_key, request_for
 from stretto.acp.kit.judge import complaints
 from stretto.acp.kit.seen import Seen, Wire
-from stretto.acp.names import Verb
+from stretto.acp.names import STEP_VERBS, Verb
 from stretto.plan.check import Check
 from stretto.types.card import ANY_OBJECT, CHOOSES
 from stretto.types.enums import Effect
@@ -42,6 +43,7 @@ def claimed_by(card: m.WireCard) -> frozenset[Group]:
         Group.IDEMPOTENT: card.idempotent,
         Group.CONFIRMS: card.confirms,
         Group.ACTIONS: CHOOSES in card.capabilities,
+        Group.BLOBS: CAPABILITY in card.capabilities,
         Group.REFLECT: Verb.REFLECT in card.verbs,
         Group.VJP: Verb.VJP in card.verbs,
     }
@@ -53,9 +55,10 @@ async def judged(
 ) -> AsyncIterator[Verdict]:
     """The verdict of each case as it is reached. The first subject stands for the component; writes, and what is pure,
     are asked of the one that is."""
+    claimed = claimed_by(subjects[0].card)
     for case in cases:
         subject = _subject_for(case.group, subjects)
-        skipped = _skipped(case, subject, wire, groups, may_write=may_write)
+        skipped = _skipped(case, subject, wire, groups, claimed, may_write=may_write)
         if subject is None or skipped:
             yield Verdict(case=case, skipped=skipped)
         else:
@@ -71,11 +74,19 @@ _EFFECTS = {Group.PURE: Effect.PURE, Group.IDEMPOTENT: Effect.WRITE, Group.CONFI
 """Groups whose promises are about actions of one effect."""
 
 
-def _skipped(case: Case, subject: Subject | None, wire: Wire, groups: frozenset[Group], *, may_write: bool) -> str:
+def _skipped(
+    case: Case,
+    subject: Subject | None,
+    wire: Wire,
+    groups: frozenset[Group],
+    claimed: frozenset[Group],
+    *,
+    may_write: bool,
+) -> str:
     if case.over and case.over != wire.form:
         return f"over {case.over} only"
     if case.group not in groups:
-        return f"its card does not claim {case.group}"
+        return f"its card does not claim {case.group}" if case.group not in claimed else "its group was not asked for"
     if subject is None:
         return f"no sample of its schema is {_EFFECTS[case.group].value}; give one: --input JSON"
     if case.when is not None and not _HOLDS[case.when](subject):
@@ -88,28 +99,40 @@ def _skipped(case: Case, subject: Subject | None, wire: Wire, groups: frozenset[
 _HOLDS: Final[Mapping[When, Callable[[Subject], bool]]] = {
     When.NO_VJP: lambda subject: Verb.VJP not in subject.card.verbs,
     When.NEEDS_INPUT: lambda subject: bool(Check(subject.card.input or ANY_OBJECT).violations({})),
+    When.HAS_INPUT: lambda subject: bool(subject.input),
+    When.HAS_ANOTHER: lambda subject: subject.another is not None,
 }
 
 _ELSE: Final[Mapping[When, str]] = {
     When.NO_VJP: "it offers vjp",
     When.NEEDS_INPUT: "its schema asks for nothing",
+    When.HAS_INPUT: "it is asked nothing; give something: --input JSON",
+    When.HAS_ANOTHER: "no other input is found that fits its schema",
 }
 
 
 async def _verdict(case: Case, subject: Subject, wire: Wire) -> Verdict:
     before: list[Seen] = []
     key = good_key()
-    for number, exchange in enumerate(case.exchanges, 1):
+    exchanges = [each for exchange in case.exchanges for each in _by_verb(exchange, subject)]
+    for number, exchange in enumerate(exchanges, 1):
         key = good_key() if exchange.fresh_key else key
         verb = Verb(exchange.verb) if exchange.verb else subject.verb
         seen = await wire.send(verb, request_for(subject, verb, exchange, key), exchange)
         wrong = tuple(complaints(exchange.expect, seen, before, subject, verb))
         before.append(seen)
         if wrong:
-            which = f"exchange {number} of {len(case.exchanges)}: " if len(case.exchanges) > 1 else ""
+            which = f"exchange {number} of {len(exchanges)}: " if len(exchanges) > 1 else ""
             told = tuple(which + each for each in wrong)
             return Verdict(case=case, complaints=told, sent=seen.sent, got=seen.got, took_ms=_took(before))
     return Verdict(case=case, took_ms=_took(before))
+
+
+def _by_verb(exchange: Exchange, subject: Subject) -> list[Exchange]:
+    if exchange.verb != EVERY_VERB:
+        return [exchange]
+    verbs = [verb for verb in subject.card.verbs if verb in STEP_VERBS]
+    return [msgspec.structs.replace(exchange, verb=verb, fresh_key=True) for verb in verbs]
 
 
 def _took(seen: Iterable[Seen]) -> float:

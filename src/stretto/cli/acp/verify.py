@@ -86,14 +86,14 @@ def verify(
 ) -> int:
     """Send a component everything that the protocol speaks of, good and bad, and say where it does not keep to it.
 
-    Its own card decides by which cases: every component by `core`; by `idempotent`, `confirms`, `actions`,
-    `reflect` and `vjp` whoever claims it. Exits with 1 when a case fails.
+    Its own card decides by which cases: every component by `core`; by the other groups whoever claims it. Exits with 1
+    when a case fails, or none is asked.
     """
     settings, target = server_at(url, token_env, ca)
     asked = _parsed(given)
     held = asyncio.run(_held(settings, target, asked, frozenset(groups or ()), may_write=writes))
     _tell(url, held, Report.JSON if as_json else report)
-    return Exit.FAILED if any(each.complaints for each in held.verdicts) else Exit.OK
+    return Exit.OK if any(each.passed for each in held.verdicts) and not held.failed else Exit.FAILED
 
 
 class Held:
@@ -106,9 +106,13 @@ class Held:
         self.verdicts: list[Verdict] = []
         self.total = 0
 
+    @property
+    def failed(self) -> list[Verdict]:
+        """Those in which something is wrong."""
+        return [each for each in self.verdicts if each.complaints]
+
     def __rich__(self) -> Text:
-        failed = sum(bool(each.complaints) for each in self.verdicts)
-        beside = f", {failed} failed" if failed else ""
+        beside = f", {len(self.failed)} failed" if self.failed else ""
         return Text(f"{len(self.verdicts)} of {self.total} cases{beside}")
 
 
@@ -163,7 +167,7 @@ def _tell(url: str, held: Held, report: Report | None) -> None:
 
 
 def _table(held: Held) -> RenderableType:
-    failed = [each for each in held.verdicts if each.complaints]
+    failed = held.failed
     parts: list[RenderableType] = [_group(group, held.verdicts) for group in Group]
     parts += [part for each in failed[:MAX_SHOWN] for part in _failed(each)]
     if len(failed) > MAX_SHOWN:
@@ -197,6 +201,8 @@ def _sum(component: str, verdicts: list[Verdict], failed: int) -> Text:
     asked = sum(not each.skipped for each in verdicts)
     if failed:
         return Text(f"\n'{component}' does not keep to the protocol: {failed} of {count_text(asked, 'case')} failed")
+    if not asked:
+        return Text(f"\nno case was asked, so that nothing is known of '{component}'")
     return Text(f"\n'{component}' keeps to the protocol, by {count_text(asked, 'case')}")
 
 

@@ -12,7 +12,9 @@ from stretto.acp.names import Verb
 from tests.unit.components.acp.raw_server import OK, RawServer, reply
 
 PROBLEM = reply(
-    "400 Bad Request", b'{"code":"invalid_argument","status":400,"detail":"cut"}', "application/problem+json"
+    "400 Bad Request",
+    b'{"type":"urn:acp:invalid_argument","code":"invalid_argument","status":400,"detail":"cut"}',
+    "application/problem+json",
 )
 CHUNKED = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"

@@ -23,6 +23,7 @@ from stretto.types.json import JsonObject
 DESK = m.WireCard(
     name="desk",
     version="1.0.0",
+    digest="d1",
     input={
         "type": "object",
         "properties": {"do": {"enum": ["refund", "look"]}, "n": {"type": "integer"}},
@@ -163,7 +164,12 @@ async def test_a_verdict_says_which_exchange_went_wrong() -> None:
         (Expect(ok=True), answered({"did": "x"}, service_ms=-1.0), "`serviceMs` is -1.0"),
         (Expect(ok=True), refused(Code.INTERNAL), "expected an answer, got a failure"),
         (Expect(ok=False), answered({"did": "x"}), "expected a refusal, got an answer"),
-        (Expect(codes=(Code.NOT_FOUND,)), answered({"did": "x"}), "expected a refusal"),
+        (Expect(codes=(Code.NOT_FOUND,)), answered({"did": "x"}), "expected a refusal (not_found), got an answer"),
+        (
+            Expect(ok=False, reason="R", metadata=("a",), violations=True),
+            answered({"did": "x"}),
+            "expected a refusal (reason R, metadata `a`, violations), got an answer",
+        ),
         (Expect(codes=(Code.NOT_FOUND,)), refused(Code.INTERNAL), "its code is internal; expected not_found"),
         (Expect(ok=False, reason="ENVELOPE"), refused(Code.INTERNAL), "its reason is ''; expected ENVELOPE"),
         (Expect(ok=False, metadata=("a",)), refused(Code.INTERNAL), "its metadata has no `a`"),
@@ -203,7 +209,12 @@ def test_what_is_right_passes(expect: Expect, seen: Seen) -> None:
         ((), ["`protocols` is empty", "no card of 'desk'; there are none"]),
         (
             (msgspec.structs.replace(DESK, version="", output={"type": 3}),),
-            ["`protocols` is empty", "the card of 'desk' has no version", "the card's output is no JSON Schema"],
+            [
+                "`protocols` is empty",
+                "the card of 'desk' has no version",
+                "the card of 'desk' is another than a moment ago: `version`, `output`",
+                "the card's output is no JSON Schema",
+            ],
         ),
     ],
 )
