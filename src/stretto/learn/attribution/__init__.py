@@ -1,0 +1,21 @@
+"""Why a score is what it is: pure functions of tensors, each with its paper, and how far to believe them.
+
+A *score* takes named tensors of N rows and gives [N] numbers; one row is explained, against a baseline row that stands
+for "nothing known". Shape letters: N rows, S points of a path, F elements of all inputs together.
+"""
+
+from stretto.learn.attribution.faithfulness import Faithfulness, faithfulness
+from stretto.learn.attribution.integrated import Attribution, gradient_times_input, integrated_gradients
+from stretto.learn.attribution.occlusion import occlusion
+from stretto.learn.attribution.rows import Row, Score
+
+__all__ = [
+    "Attribution",
+    "Faithfulness",
+    "Row",
+    "Score",
+    "faithfulness",
+    "gradient_times_input",
+    "integrated_gradients",
+    "occlusion",
+]

@@ -1,0 +1,65 @@
+"""How far an attribution may be believed: its elements taken away, or put in, by rank, against random orders."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from stretto.learn.attribution.rows import Row, Score, flat, hold_pair, scores
+
+ORDERS: Final = 32
+"""Random ones that it is held against."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faithfulness:
+    """Mean height of the score while elements go or come, 1 the row's score and 0 the baseline's."""
+
+    deletion: float
+    """The greatest first taken away: the lower the better."""
+    insertion: float
+    """The greatest first put in: the higher the better."""
+    random: float
+    """Mean of random orders, of elements taken away."""
+    beaten: float
+    """Share of random orders that it beats in both."""
+
+
+def faithfulness(
+    score: Score, row: Row, baseline: Row, values: Row, *, orders: int = ORDERS, seed: int = 0
+) -> Faithfulness:
+    """Hold an attribution of the row against random orders of its elements.
+
+    Petsiuk, Das and Saenko 2018, "RISE", arXiv:1806.07421, section 4.2: areas under the deletion and the insertion
+    curve, with the score scaled so that the row has 1 and the baseline 0. Elements count in the direction in which
+    the row's score lies from the baseline's.
+    """
+    hold_pair("faithfulness", row, baseline)
+    whole_F, nothing_F = flat(row), flat(baseline)
+    top, bottom = scores(score, torch.stack([whole_F, nothing_F]), row).tolist()
+    ranked_F = (flat(values) * (1.0 if top >= bottom else -1.0)).argsort(descending=True, stable=True)
+    source = torch.Generator().manual_seed(seed)
+    tried = [ranked_F, *(torch.randperm(len(whole_F), generator=source) for _ in range(orders))]
+    height = (top - bottom) or 1.0
+    areas = torch.tensor(
+        [
+            [
+                (_area(score, row, order_F, *ends) - bottom) / height
+                for ends in ((whole_F, nothing_F), (nothing_F, whole_F))
+            ]
+            for order_F in tried
+        ]
+    )
+    (deletion, insertion), others = areas[0].tolist(), areas[1:]
+    beats = (others[:, 0] > deletion) & (others[:, 1] < insertion)
+    return Faithfulness(
+        deletion=deletion, insertion=insertion, random=float(others[:, 0].mean()), beaten=float(beats.float().mean())
+    )
+
+
+def _area(score: Score, row: Row, order_F: Tensor, start_F: Tensor, end_F: Tensor) -> float:
+    """Mean score on the way from one vector of elements to the other, one element after the other in this order."""
+    gone_FF = torch.zeros(len(order_F) + 1, len(order_F), dtype=torch.bool)
+    gone_FF[:, order_F] = torch.ones_like(gone_FF).tril(-1)
+    return float(scores(score, torch.where(gone_FF, end_F, start_F), row).mean())
