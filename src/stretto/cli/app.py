@@ -22,6 +22,7 @@ VERBS: Final = {
     "train": "stretto.cli.train",
     "semantics": "stretto.cli.semantics",
     "replay": "stretto.cli.replay",
+    "explain": "stretto.cli.explain",
     "chaos": "stretto.cli.chaos",
     "fallback": "stretto.cli.fallback",
     "acp": "stretto.cli.acp",

@@ -1,0 +1,82 @@
+"""What became of an explanation: plain records, for the terminal, a page and JSON."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from stretto.types.json import Json
+
+
+class Faith(msgspec.Struct, frozen=True, kw_only=True):
+    """How far an attribution may be believed; see `learn.attribution.Faithfulness`."""
+
+    deletion: float
+    insertion: float
+    random: float
+    beaten: float
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """One number that a module was given."""
+
+    name: str
+    """``months[2][0]``."""
+    value: float
+    baseline: float
+    adds: float
+    """To the score, over the baseline's."""
+    loses: float
+    """What the score loses when the baseline stands in its place alone: a check without gradients."""
+
+
+class ChoiceExplained(msgspec.Struct, frozen=True, kw_only=True):
+    """Parts of a choice's score: its logit over the mean of all that were available."""
+
+    choice: str
+    chosen: str
+    logprob: float
+    """As recorded."""
+    score: float
+    baseline: float
+    residual: float
+    """What the parts do not add up to, as part of the difference."""
+    faith: Faith
+    fields: Mapping[str, float]
+    """Sum over each input, the largest first."""
+    parts: tuple[Part, ...]
+    """The largest first."""
+
+
+class FieldEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """One field of an answer, and the rewards with other values in its place."""
+
+    field: str
+    """Empty for the answer as a whole."""
+    value: Json
+    """As recorded."""
+    rewards: tuple[float, ...]
+    """One for each other value with which the run has a reward."""
+    failed: int
+    """Other values with which it has none: a contract was broken, a write would have been needed."""
+    effect: float | None
+    """The run's reward less the mean of `rewards`; None without any."""
+
+
+class StepExplained(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of a run."""
+
+    path: str
+    component: str
+    choices: tuple[ChoiceExplained, ...] = ()
+    effects: tuple[FieldEffect, ...] = ()
+    """Of the whole answer first; none where the run has no reward."""
+
+
+class RunExplained(msgspec.Struct, frozen=True, kw_only=True):
+    """A run."""
+
+    run: str
+    reward: float | None
+    compared: int
+    """Other runs that it was held against."""
+    steps: tuple[StepExplained, ...]

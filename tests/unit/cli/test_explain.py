@@ -1,0 +1,124 @@
+"""`stretto explain`: what made a run go as it did, for people, as a page, as JSON; and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+import stretto
+from tests.unit.cli.conftest import Cli
+
+COMPONENTS = """
+from stretto import Context, component, reward
+
+@component("offer", effects="pure", inline=True)
+def offer(budget: int) -> dict[str, int | str]:
+    return {"price": budget // 2, "colour": "<red>" if budget > 10 else "blue"}
+
+@component("book", effects="write", inline=True)
+def book(price: int) -> dict[str, int]:
+    return {"paid": price}
+
+@reward(inline=True)
+def margin(price: int, colour: str, context: Context) -> tuple[float | None, str]:
+    if context.reference is None:
+        return None, "not known yet"
+    return price + (100.0 if colour == context.reference else 0.0), "sold"
+"""
+
+WORKFLOW = """
+stretto: 1
+name: shop
+components: components.py
+steps:
+  - {name: offer, component: offer, input_mapping: {budget: input.budget}}
+  - {name: margin, component: margin, input_mapping: {price: steps.offer.price, colour: steps.offer.colour}}
+output: {price: steps.offer.price}
+"""
+
+BOOKING = "  - {name: book, component: book, input_mapping: {price: steps.offer.price}}\n"
+
+
+@pytest.fixture
+def shop(folder: Path) -> Path:
+    """Three runs, the last with a reward of 110."""
+    (folder / "components.py").write_text(COMPONENTS)
+    (folder / "shop.yaml").write_text(WORKFLOW)
+    make(folder, (4, 8, 20))
+    return folder
+
+
+def make(folder: Path, budgets: tuple[int, ...], reference: str | None = "<red>") -> None:
+    with stretto.load(folder / "shop.yaml", store=folder / ".stretto" / "runs.db") as workflow:
+        for budget in budgets:
+            workflow.run_sync({"budget": budget}, reference=reference)
+
+
+def test_what_each_field_was_worth_is_told(cli: Cli, shop: Path) -> None:
+    told = cli("explain", "last", "--workflow", "shop.yaml", "--json").document
+    assert (told["reward"], told["compared"]) == (110.0, 2)
+    (offer,) = told["steps"]  # the reward is what is explained, and not explained itself
+    assert offer["choices"] == []
+    assert {each["field"]: each["effect"] for each in offer["effects"]} == {"": 107.0, "colour": 100.0, "price": 7.0}
+
+
+def test_people_read_it_in_lines_and_on_a_page(cli: Cli, shop: Path) -> None:
+    said = cli("explain", "last", "--workflow", "shop.yaml", "--html", "why.html")
+    assert "reward 110, held against 2 other runs" in said.out
+    assert "+100.000" in said.out
+    assert '"<red>"' in said.out
+    page = (shop / "why.html").read_text()
+    assert "&lt;red&gt;" in page
+    assert "<red>" not in page
+    assert "why.html" in said.err
+
+
+def test_nothing_is_kept(cli: Cli, shop: Path) -> None:
+    before = cli("runs", "list", "--json").document
+    cli("explain", "last", "--workflow", "shop.yaml")
+    assert cli("runs", "list", "--json").document == before
+
+
+def test_a_run_without_a_reward_says_so(cli: Cli, shop: Path) -> None:
+    make(shop, (6,), reference=None)
+    said = cli("explain", "last", "--workflow", "shop.yaml")
+    assert "it has no reward" in said.out
+    assert "what its answers were worth is not told" in said.out
+
+
+def test_an_answer_that_would_need_another_write_has_no_reward(cli: Cli, shop: Path) -> None:
+    (shop / "shop.yaml").write_text(WORKFLOW.replace("output:", f"{BOOKING}output:"))
+    make(shop, (4, 8, 20))
+    told = cli("explain", "last", "--step", "offer", "--workflow", "shop.yaml", "--json").document
+    effects = {each["field"]: each for each in told["steps"][0]["effects"]}
+    assert (effects["price"]["effect"], effects["price"]["failed"]) == (None, 2)
+    assert effects["colour"]["effect"] == 100.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("last", "--step", "ofer"), "did you mean 'offer'?"),
+        (("last", "--workflow", "trip.yaml"), "trip.yaml"),
+        (("0000", "--workflow", "shop.yaml"), "no run has an id"),
+        (("last", "--workflow", "shop.yaml", "--tried", "0"), "--tried"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused(cli: Cli, shop: Path, arguments: tuple[str, ...], says: str) -> None:
+    if "--workflow" not in arguments:
+        arguments = (*arguments, "--workflow", "shop.yaml")
+    said = cli("explain", *arguments)
+    assert said.code == 2
+    assert says in said.err
+
+
+def test_a_run_of_another_workflow_is_refused(cli: Cli, shop: Path) -> None:
+    (shop / "other.yaml").write_text(WORKFLOW.replace("name: shop", "name: other"))
+    said = cli("explain", "last", "--workflow", "other.yaml")
+    assert said.code == 2
+    assert "is of workflow 'shop', and this file declares 'other'" in said.err
+
+
+def test_a_page_that_cannot_be_written_is_told(cli: Cli, shop: Path) -> None:
+    said = cli("explain", "last", "--workflow", "shop.yaml", "--html", "no/where/why.html")
+    assert "cannot write no/where/why.html" in said.err
+    assert said.code != 0
