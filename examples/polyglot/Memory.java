@@ -403,9 +403,10 @@ public final class Memory {
             char c = text.charAt(at++);
             int simple = "\"\\/bfnrt".indexOf(c);
             if (simple >= 0) return "\"\\/\b\f\n\r\t".charAt(simple);
-            expect(c == 'u' && at + 4 <= text.length());
+            String digits = text.substring(at, Math.min(at + 4, text.length()));
+            expect(c == 'u' && digits.matches("[0-9a-fA-F]{4}"));
             at += 4;
-            return (char) Integer.parseInt(text, at - 4, at, 16);
+            return (char) Integer.parseInt(digits, 16);
         }
 
         static String write(Object value) {

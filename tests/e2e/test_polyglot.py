@@ -155,10 +155,14 @@ def _verify(url: str, *more: str) -> "subprocess.Popen[str]":
 async def ask(session: aiohttp.ClientSession, url: str, component: str, given: Any, **envelope: Any) -> Any:
     """The output, or the words of the refusal."""
     who = {"protocol": "1.0", "runId": "r", "stepPath": "s", "attempt": 1, "component": {"name": component}}
-    body = orjson.dumps({"envelope": {**who, **envelope}, "input": given})
+    told = orjson.loads(await posted(session, url, orjson.dumps({"envelope": {**who, **envelope}, "input": given})))
+    return told["output"] if "output" in told else told["detail"]
+
+
+async def posted(session: aiohttp.ClientSession, url: str, body: bytes) -> bytes:
+    """What is answered to a body as it stands."""
     async with session.post(url, data=body, headers={"Content-Type": "application/json"}) as answer:
-        told = orjson.loads(await answer.read())
-    return told["output"] if answer.status == 200 else told["detail"]
+        return await answer.read()
 
 
 async def test_the_executor_in_go_makes_the_call_of_every_action_that_the_one_in_python_makes(
@@ -201,6 +205,34 @@ async def test_the_memory_in_java_folds_the_facts_as_the_one_in_python(running: 
             assert in_order(told["facts"]) == in_order(each.learnt), each.action
             spent = sum(order["total"] for order in each.learnt["orders"].values())
             assert told["known"]["spent"] == pytest.approx(spent, abs=0.005)
+
+
+NO_JSON: Final = (
+    *("", "nul", "{} {}", '{"a": 1,}', '{"a": [1,]}', '{"a" 1}', "{'a': 1}", '{"a": 01}', '{"a": 1e9999}', "[" * 200),
+    *('{"a": "b}', r'{"a": "\x"}', r'{"a": "\u00g0"}', r'{"a": "\u+123"}', r'{"a": "\u12', '{"a": "a\nb"}'),
+)
+
+
+@pytest.mark.parametrize("body", NO_JSON)
+async def test_the_memory_in_java_takes_nothing_for_json_that_is_none(body: str, running: Running) -> None:
+    """The JDK has no reader of JSON, so this one is its own."""
+    async with aiohttp.ClientSession() as session:
+        told = await posted(session, f"{running.url('memory')}/acp/v1/observe", body.encode())
+    assert b'"reason":"MALFORMED"' in told
+
+
+async def test_the_memory_in_java_keeps_texts_and_the_digits_of_numbers_as_they_came(running: Running) -> None:
+    texts = r'"\u00e9\/": "\ud83d\ude00 鎖 \"\\\b\f\n\r\t\u0000"'
+    odd = f'{{{texts}, "n": [0.10, -1e-7, 12345678901234567890, [], {{}}]}}'
+    envelope = '{"protocol": "1.0", "runId": "r", "stepPath": "s", "attempt": "1"}'
+    answer = f'{{"ok": true, "result": {{"parsed_content": {odd}}}}}'
+    given = f'{{"facts": null, "action": "list_all_product_types", "arguments": {{}}, "answer": {answer}}}'
+    async with aiohttp.ClientSession() as session:
+        body = f'{{"envelope": {envelope}, "input": {given}}}'.encode()
+        told = await posted(session, f"{running.url('memory')}/acp/v1/observe", body)
+    assert json.loads(told)["output"]["facts"]["catalogue"] == json.loads(odd)
+    assert b"[0.10," in told
+    assert b"12345678901234567890" in told
 
 
 async def test_the_planner_in_node_takes_what_the_one_in_python_takes(running: Running, rounds: list[Round]) -> None:
