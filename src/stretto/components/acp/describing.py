@@ -43,14 +43,33 @@ async def ask_for_cards(
         limit = f"{settings.describe_timeout.total_seconds():g} s"
         raise UsageError(f"{who} did not say within {limit} what it is; {remedy}") from error
     except AcpError as error:
-        raise UsageError(f"{who} does not say what it is: {error}") from error
+        raise UsageError(f"{who} does not say what it is: {error}{_of_token(error, settings)}") from error
     except ComponentError as error:
-        raise UsageError(str(error) if error.rpc_code is Code.UNAUTHENTICATED else f"{error}; {remedy}") from error
+        known = error.rpc_code is Code.UNAUTHENTICATED  # and says itself what to do
+        raise UsageError(str(error) if known else f"{error}; {_hint(error, target, remedy)}") from error
     finally:
         await link.close()
     if not isinstance(told, m.DescribeResponse):
         raise TypeError(f"a link answered describe with {type(told).__name__}")
     return told
+
+
+def _of_token(error: AcpError, settings: AcpSettings) -> str:
+    """What to do where a server asks for a token."""
+    if error.failure.code is not Code.UNAUTHENTICATED:
+        return ""
+    if settings.token_env:
+        return f"; correct what ${settings.token_env} holds"
+    return "; name the environment variable that holds its token: `token_env`, or --token-env"
+
+
+def _hint(error: ComponentError, target: Target, remedy: str) -> str:
+    """What to do where a server was not reached, or ended the connection."""
+    if not error.retryable:
+        return "correct the address, or name the file with whose certificates to trust: `ca`, or --ca"
+    if target.is_secure or not (error.sent or "Socket closed" in str(error)):
+        return remedy
+    return f"{remedy}; the address of one that speaks TLS begins with {target.scheme}s"
 
 
 def _kept(file: Path) -> m.DescribeResponse:

@@ -1,6 +1,7 @@
 """The protocol over gRPC: one channel, which multiplexes the calls. Needs the extra ``grpc``."""
 
 import asyncio
+import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,7 @@ from stretto.components.acp.settings import AcpSettings
 from stretto.components.acp.target import Target
 from stretto.components.acp.trust import trusting
 from stretto.components.loop_lock import open_elsewhere
-from stretto.components.web.failures import unreachable
+from stretto.components.web.failures import Peer, unreachable, untrusted
 from stretto.types.errors import Code, ComponentError, MissingExtraError
 from stretto.types.messages import TRACEPARENT, TRACESTATE
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 _NO_CONNECTION: Final = ("failed to connect to all addresses", "errors resolving ", "DNS resolution failed")
 """How gRPC's core says that a request never left; no status tells it apart from a connection that broke later."""
+
+_UNTRUSTED: Final = re.compile(r"CERTIFICATE_VERIFY_FAILED: ([^:]+)")
+"""How it says that a certificate is not believed, and why."""
 
 _UNREAD: Final = (
     "CLIENT: Received message larger than max",  # the other side's limit has the same words after SERVER
@@ -91,7 +95,7 @@ class GrpcLink:
         except grpc.aio.AioRpcError as error:
             said = error.details() or ""
             if said.startswith(_NO_CONNECTION) and not channel.is_connected():
-                raise unreachable(self._peer, said) from error
+                raise _unconnected(self._peer, said) from error
             if any(mark in said for mark in _UNREAD):
                 text = f"{self._peer.who} answered more than is read: {said}; {self._peer.limit_remedy}"
                 raise ComponentError(text, self._peer.limit_code) from error
@@ -119,6 +123,11 @@ class GrpcLink:
         loop = None if self._channel is None else self._channel.loop
         if loop is not None and loop is not asyncio.get_running_loop() and not loop.is_closed():
             raise open_elsewhere(f"component '{self._settings.name}'", loop)
+
+
+def _unconnected(peer: Peer, said: str) -> ComponentError:
+    untold = _UNTRUSTED.search(said)
+    return unreachable(peer, said) if untold is None else untrusted(peer, untold[1])
 
 
 def _metadata(token: str, envelope: m.Envelope | None) -> tuple[tuple[str, str], ...]:

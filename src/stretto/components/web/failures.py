@@ -31,6 +31,11 @@ def unreachable(peer: Peer, why: str, *, retryable: bool | None = None) -> Compo
     return ComponentError(text, Code.UNAVAILABLE, retryable=retryable, sent=False)
 
 
+def untrusted(peer: Peer, why: str) -> ComponentError:
+    """The error of a server that did not prove who it is, to which nothing was sent."""
+    return unreachable(peer, f"its certificate is not trusted: {why}", retryable=False)
+
+
 def lost(peer: Peer, why: str) -> ComponentError:
     """The error of an answer that can no longer come."""
     text = f"the connection to {peer.who} was lost before its answer was whole: {why}"

@@ -11,7 +11,7 @@ import aiohttp
 from yarl import URL
 
 from stretto.components.waiting import Wait
-from stretto.components.web.failures import Peer, lost, no_http, one_line, too_large, unreachable
+from stretto.components.web.failures import Peer, lost, no_http, one_line, too_large, unreachable, untrusted
 from stretto.components.web.reply import Reply
 from stretto.components.web.waiting import connections
 from stretto.types.errors import ComponentError
@@ -119,7 +119,9 @@ class Pool:
 def _failed(peer: Peer, error: aiohttp.ClientError | UnicodeError) -> ComponentError:
     """The error of a request that brought no reply, or not the whole of it."""
     match error:
-        case aiohttp.ClientSSLError() | aiohttp.ClientConnectorCertificateError():
+        case aiohttp.ClientConnectorCertificateError():
+            return untrusted(peer, getattr(error.certificate_error, "verify_message", "") or str(error))
+        case aiohttp.ClientSSLError():
             return unreachable(peer, str(error), retryable=False)
         case aiohttp.InvalidURL() | UnicodeError():  # a host that no name server could know
             return unreachable(peer, str(error), retryable=False)
