@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol, cast
 from stretto.chaos.faults import Work, gone
 from stretto.chaos.lapse import Lapse
 from stretto.chaos.ledger import Ledger
+from stretto.types.abilities import with_abilities
 from stretto.types.card import Card
 from stretto.types.meaning import Aligned, AlignerComponent
 from stretto.types.messages import Call, Request, Response, RunInfo
@@ -172,15 +173,11 @@ class _WrappedSession:
 
 def _wrapper(component: Component) -> type[Wrapped]:
     """A wrapper that can what the component can, and is not taken for more."""
-    able = [
-        mixin
-        for mixin, has in (
-            (_Opening, isinstance(component, Opens)),
-            (_LimitsOpening, hasattr(component, "open_limit")),
-            (_OpeningPerRun, isinstance(component, OpensPerRun)),
-            (_Confirming, isinstance(component, Confirms)),
-            (_Aligning, isinstance(component, AlignerComponent)),
-        )
-        if has
-    ]
-    return cast("type[Wrapped]", type("Wrapped", (*able, Wrapped), {}))
+    abilities = (
+        (_Opening, isinstance(component, Opens)),
+        (_LimitsOpening, hasattr(component, "open_limit")),
+        (_OpeningPerRun, isinstance(component, OpensPerRun)),
+        (_Confirming, isinstance(component, Confirms)),
+        (_Aligning, isinstance(component, AlignerComponent)),
+    )
+    return with_abilities(Wrapped, abilities)

@@ -8,6 +8,7 @@ from stretto.acp import json_form, messages as m
 from stretto.acp.names import Verb
 from stretto.acp.version import CURRENT
 from stretto.components.acp.component import AcpComponent
+from stretto.types.abilities import with_abilities
 from stretto.types.ids import StepPath, digest_of
 from stretto.types.messages import RunInfo
 from stretto.types.signals import Cotangents, Signal
@@ -51,10 +52,8 @@ class _Differentiating:
 
 def learning(verbs: tuple[str, ...]) -> type[AcpComponent]:
     """A component class that can what the other side offers, and is not taken for more."""
-    able = [mixin for verb, mixin in ((Verb.REFLECT, _Reflecting), (Verb.VJP, _Differentiating)) if verb in verbs]
-    if not able:
-        return AcpComponent
-    return cast("type[AcpComponent]", type(AcpComponent.__name__, (*able, AcpComponent), {}))
+    abilities = ((Verb.REFLECT, _Reflecting), (Verb.VJP, _Differentiating))
+    return with_abilities(AcpComponent, ((each, verb in verbs) for verb, each in abilities))
 
 
 def _request(signal: Signal) -> m.ReflectRequest:

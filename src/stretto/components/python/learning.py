@@ -1,10 +1,11 @@
 """Classes that learn on their own side, or can be differentiated: their `reflect` and `vjp`."""
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from stretto.components.codes import ComponentCode
 from stretto.components.python.component import ClassComponent
 from stretto.components.python.place import refuse
+from stretto.types.abilities import with_abilities
 from stretto.types.errors import ContractError
 from stretto.types.signals import Cotangents, Signal
 
@@ -36,14 +37,8 @@ class _Differentiating:
 
 def learning(target: type) -> type[ClassComponent]:
     """A component class that can what a user's class can, and is not taken for more."""
-    able = [
-        mixin
-        for name, mixin in ((REFLECT, _Reflecting), (VJP, _Differentiating))
-        if callable(getattr(target, name, None))
-    ]
-    if not able:
-        return ClassComponent
-    return cast("type[ClassComponent]", type(ClassComponent.__name__, (*able, ClassComponent), {}))
+    abilities = ((REFLECT, _Reflecting), (VJP, _Differentiating))
+    return with_abilities(ClassComponent, ((each, callable(getattr(target, name, None))) for name, each in abilities))
 
 
 def check_no_learning(target: type) -> None:
