@@ -12,6 +12,7 @@ import msgspec
 from stretto.components.loop_lock import LoopLock
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.claim import claimed
+from stretto.learn.judged import JudgedRuns
 from stretto.learn.options import MOST_UPDATES, TrainOptions
 from stretto.learn.samples import collect
 from stretto.learn.state import Progress, TrainFolder, advanced, taken_up
@@ -40,9 +41,9 @@ class LearningPolicy:
     ``group_size`` runs that were judged.
 
     Behind the protocol it is told by Reflect, in process by `stretto acp reflect`. A run counts when every choice in it
-    is judged. What it learnt is kept in a folder, and gone on with by whoever serves it again; what was chosen and not
-    yet judged is forgotten with the process. Its choices name the weights that made them, its card does not: a run is
-    pinned to a policy that learns, wherever it stands.
+    is judged. What it learnt is kept in a folder with the runs that wait for the next update, and gone on with by
+    whoever serves it again; what was chosen and not yet judged is forgotten with the process. Its choices name the
+    weights that made them, its card does not: a run is pinned to a policy that learns, wherever it stands.
     """
 
     def __init__(self, policy: SoftmaxPolicy, folder: str | Path, **options: Any) -> None:  # of TrainOptions, checked
@@ -57,7 +58,6 @@ class LearningPolicy:
         self._folder = Path(folder)
         self._card = _card_of(policy, self._options)
         self._unjudged = Unjudged(self._card)
-        self._judged: list[Recorded] = []
         self._training: _Training | None = None
         self._turn = LoopLock()
 
@@ -108,24 +108,28 @@ class LearningPolicy:
         if isinstance(said, str):
             return said
         if said is not None:
-            self._judged.append(said)
-        if len(self._judged) < self._options.tasks_per_update * self._options.group_size:
+            training.judged.add(said)
+        if not training.judged.batch:
             return True
-        batch, self._judged = self._judged, []
-        return await asyncio.shield(asyncio.ensure_future(self._learnt(batch)))
+        return await asyncio.shield(asyncio.ensure_future(self._learnt()))
 
-    async def _learnt(self, batch: Sequence[Recorded]) -> bool | str:
-        """Learn beside the event loop, which goes on to choose by the weights of before."""
+    async def _learnt(self) -> bool | str:
+        """Make the updates that there are runs for, beside the event loop, which goes on to choose by the weights of
+        before."""
         async with self._turn.held(self._words):
-            training = self._training
-            if training is None:
-                return "it was closed before it had learnt"
-            try:
-                await asyncio.to_thread(training.learn, batch)
-            except LearningError as error:
-                _log.warning("policy '%s' learnt nothing: %s", self._policy.name, error)
-                return str(error)
-        return True
+            said: bool | str = True
+            while (training := self._training) is not None and (batch := self._due(training)):
+                try:
+                    await asyncio.to_thread(training.learn, batch)
+                except LearningError as error:
+                    _log.warning("policy '%s' learnt nothing: %s", self._policy.name, error)
+                    said = str(error)
+                training.judged.take_out(batch, training.progress.update)
+        return said
+
+    def _due(self, training: "_Training") -> list[Recorded]:
+        """The runs of the next update; none where they are too few, or it was the last."""
+        return training.judged.batch if training.progress.update < self._options.updates else []
 
     async def _opened(self) -> "_Training":
         async with self._turn.held(self._words):
@@ -148,6 +152,8 @@ class _Training:
         with ExitStack() as stack:
             stack.enter_context(claimed(folder))
             self._restore()
+            an_update = options.tasks_per_update * options.group_size
+            self.judged: Final = JudgedRuns(folder, self.progress.update, an_update)
             self._claim = stack.pop_all()
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import stretto
 from stretto import Annotation, LearningPolicy, Run, SoftmaxPolicy
+from stretto.learn.judged import FILE
 from stretto.learn.options import TrainOptions
 from stretto.learn.reflect import reflect
 from stretto.learn.rollouts import Rollouts
@@ -253,8 +254,65 @@ async def test_a_disk_that_refuses_leaves_it_where_it_was(
     assert painter.acting.weights_digest == before
     for run in ("ccc", "dddd"):
         assert await painter.reflect(signal(run, float(run == "ccc"))) is True
-    [report] = painter.reports
-    assert (report.update, report.acted) == (1, before)
+    assert [(report.update, report.runs, report.reward_mean) for report in painter.reports] == [
+        (1, 2, 0.5),
+        (2, 2, 0.5),
+    ]
+    assert painter.reports[0].acted == before
+
+
+async def test_runs_that_wait_for_an_update_outlast_the_process(tmp_path: Path) -> None:
+    first = policy(tmp_path / "learnt")
+    for run in ("a", "bb"):
+        await choose(first, run)
+    await first.reflect(signal("a", 1.0))
+    await first.close()
+    second = policy(tmp_path / "learnt")
+    assert isinstance(await second.reflect(signal("bb", 0.0)), str)  # chosen, and not judged in time
+    await choose(second, "ccc")
+    assert await second.reflect(signal("ccc", 0.0)) is True
+    assert (second.reports[0].runs, second.reports[0].reward_mean) == (2, 0.5)
+    await second.close()
+
+
+async def test_what_an_update_learnt_from_before_the_process_died_is_not_learnt_from_again(
+    painter: LearningPolicy, tmp_path: Path
+) -> None:
+    file = tmp_path / "learnt" / FILE
+    for run in ("a", "bb", "ccc"):
+        await choose(painter, run)
+    await painter.reflect(signal("a", 1.0))
+    waiting = file.read_bytes()
+    await painter.reflect(signal("bb", 0.0))
+    assert b"reward" not in file.read_bytes()
+    await painter.reflect(signal("ccc", 0.25))
+    behind = file.read_bytes().partition(b"\n")[2]
+    await painter.close()
+    lost = waiting + waiting.partition(b"\n")[2].replace(b'"a"', b'"bb"') + behind  # the weights were kept, no more
+    file.write_bytes(lost)
+    again = policy(tmp_path / "learnt")
+    await choose(again, "dddd")
+    await again.reflect(signal("dddd", 0.75))
+    assert [(report.runs, report.reward_mean) for report in again.reports] == [(2, 0.5), (2, 0.5)]
+    await again.close()
+
+
+async def test_half_a_line_was_not_taken_and_a_line_that_is_none_is_told(
+    painter: LearningPolicy, tmp_path: Path
+) -> None:
+    file = tmp_path / "learnt" / FILE
+    await choose(painter, "a")
+    await painter.reflect(signal("a", 1.0))
+    await painter.close()
+    whole = file.read_bytes()
+    file.write_bytes(whole + whole.partition(b"\n")[2][:40])
+    again = policy(tmp_path / "learnt")
+    await again.open()
+    await again.close()
+    assert file.read_bytes() == whole
+    file.write_bytes(whole + b"{}\n")
+    with pytest.raises(StoreError, match=r"judged.jsonl is damaged: .* Remove it; the runs that waited in it are not"):
+        await again.open()
 
 
 async def test_whoever_gives_up_waiting_stops_no_update(painter: LearningPolicy) -> None:
