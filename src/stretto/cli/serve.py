@@ -1,9 +1,6 @@
 """`stretto serve`: workflows as components of other servers, as tools, and as models."""
 
-import asyncio
-import signal
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -101,7 +98,9 @@ def serve(
     if mcp_stdio:
         if http or grpc:
             raise UsageError("--mcp-stdio answers on stdin and stdout only; leave out --http and --grpc")
-        run_async(_on_stdio(faces))
+        from stretto.serve.faces.stdio import serve_stdio
+
+        run_async(serve_stdio(faces.asking, grace_s=grace, when_stopping=tell_stopping))
         return
     tokens = read_tokens(token_env, token_file)
     at = read_place("--http", http or DEFAULT_HTTP) if http or not grpc else None
@@ -174,20 +173,6 @@ def _tell(faces: "Faces", urls: Mapping[str, str], store: Path, *, as_json: bool
     for why in faces.unfit.values():
         note(why)
     note(f"serving {', '.join(workflows)} at {', '.join(urls.values())}, kept in {store}; Ctrl-C or SIGTERM stops it")
-
-
-async def _on_stdio(faces: "Faces") -> None:
-    """Until stdin ends, or a signal."""
-    from stretto.serve.faces.tools import serve_stdio
-
-    serving = asyncio.ensure_future(serve_stdio(faces.asking))
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
-    await faces.desk.open()
-    try:
-        with suppress(asyncio.CancelledError):
-            await serving
-    finally:
-        await faces.desk.close()
 
 
 def _need_extras(*, with_grpc: bool, with_mcp: bool) -> None:

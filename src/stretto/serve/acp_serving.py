@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import signal
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +18,7 @@ from stretto.serve.acp_http import AcpHttp, App
 from stretto.serve.acp_metrics import AcpMetrics
 from stretto.serve.acp_tls import Tls
 from stretto.serve.listening import address_of, listen
+from stretto.serve.stopping import drained, stop_signals
 
 KEEP_ALIVE_S: Final = 65
 """Longer than clients keep an idle connection (aiohttp 15 s, most balancers 60 s): where the server closes first, a
@@ -29,8 +29,6 @@ _COLLECT_AFTER: Final = 20_000
 
 _FLUSH_S: Final = 1
 """For answers that are being written when the grace is over."""
-
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 Beside: TypeAlias = Callable[[App, AcpMetrics], App]
 """What answers other paths over HTTP: of the protocol's application it makes the one to serve."""
@@ -153,7 +151,7 @@ async def serve_desk(
     it at once. Returns whether every call in progress was answered.
     """
     opened: list[Door] = []
-    with _signals() as stop, ExitStack() as sockets:
+    with stop_signals() as stop, ExitStack() as sockets:
         made = _made(desk, doors, sockets)
         await desk.open()
         try:
@@ -166,7 +164,7 @@ async def serve_desk(
             when_stopping(desk.in_progress)
             for door in opened:
                 await door.drain()
-            return await _drained(desk, grace_s, stop.second)
+            return await drained(desk, grace_s, stop.second)
         finally:
             for door in opened:
                 await door.close(at_once=stop.second.is_set())
@@ -196,37 +194,3 @@ def _tune_collector() -> None:
     """
     gc.freeze()
     gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
-
-
-class _Stop:
-    """How often it was told to stop."""
-
-    def __init__(self) -> None:
-        self.first = asyncio.Event()
-        self.second = asyncio.Event()
-
-    def told(self) -> None:
-        (self.second if self.first.is_set() else self.first).set()
-
-
-@contextmanager
-def _signals() -> Iterator[_Stop]:
-    stop, loop = _Stop(), asyncio.get_running_loop()
-    for each in _SIGNALS:
-        loop.add_signal_handler(each, stop.told)
-    try:
-        yield stop
-    finally:
-        for each in _SIGNALS:
-            loop.remove_signal_handler(each)
-
-
-async def _drained(desk: Desk, grace_s: float, hurry: asyncio.Event) -> bool:
-    draining = asyncio.ensure_future(desk.drain(grace_s))
-    hurrying = asyncio.ensure_future(hurry.wait())
-    try:
-        await asyncio.wait((draining, hurrying), return_when=asyncio.FIRST_COMPLETED)
-        return draining.done() and draining.result()
-    finally:
-        for each in (draining, hurrying):
-            each.cancel()

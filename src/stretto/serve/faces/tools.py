@@ -9,7 +9,6 @@ import msgspec
 import orjson
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
-from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
@@ -57,13 +56,6 @@ def mcp_server(asking: Asking) -> Server[Any]:
         return await _called(asking, context, asked)
 
     return Server("stretto", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
-
-
-async def serve_stdio(asking: Asking) -> None:
-    """Answer on stdin and stdout until stdin ends; nothing else may be printed there."""
-    server = mcp_server(asking)
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
 
 
 class ToolsFace:
