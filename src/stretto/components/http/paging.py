@@ -31,12 +31,17 @@ class Paging(msgspec.Struct, frozen=True, kw_only=True):
     max_pages: int
 
     def items_of(self, frame: Frame) -> list[Json]:
-        """What a page holds. Raises PagingError for what is no list, ExpressionError."""
-        found = self.items.evaluate(frame)
+        """What a page holds. Raises PagingError for what is no list, ExpressionError.
+
+        Null is none either: an answer in which the list is missing may be an error that calls itself a success, and
+        the list would end there.
+        """
+        found, source = self.items.evaluate(frame), self.items.source
         if found is None:
-            return []
+            hint = f"where a page without items leaves it out, say `{source} == null ? [] : {source}`"
+            raise PagingError(f"`items` of `paging` is missing in the answer: `{source}`; {hint}")
         if not isinstance(found, list):
-            raise PagingError(f"`items` of `paging` is no list: `{self.items.source}`")
+            raise PagingError(f"`items` of `paging` is no list: `{source}`")
         return found
 
     def onward(self, first: Outgoing, current: Outgoing, frame: Frame) -> Outgoing | None:
