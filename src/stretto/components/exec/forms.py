@@ -1,14 +1,14 @@
 """The encoder of a request and the decoder of an answer, from their declarations. Both raise UsageError for what cannot
 work together."""
 
-import codecs as python_codecs
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from stretto.components.encodings import known_encoding
 from stretto.components.exec.codec_of import check_writable
 from stretto.components.exec.codecs import Decoder, Encoder
 from stretto.components.exec.csv_form import CsvDecoder, CsvEncoder
-from stretto.components.exec.declared_field import Field
+from stretto.components.exec.declared_field import Field, FieldType
 from stretto.components.exec.fixed import FixedDecoder, FixedEncoder
 from stretto.components.exec.json_form import JsonDecoder, JsonEncoder
 from stretto.components.exec.layout import check_overpunch, lay_out
@@ -25,6 +25,9 @@ _ONLY_READ: Final = {
 """What has an effect only where a message is read."""
 
 _ONLY_WRITTEN: Final = {Format.CSV: frozenset({"line_end"}), Format.TEXT: frozenset({"line_end"})}
+
+_OF_VALUES: Final = ("type", "values", "date", "picture", "pad", "justify")
+"""Keys that say how one value stands in its place."""
 
 _FIELDS_NEEDED: Final = (Format.FIXED, Format.XML)
 
@@ -103,20 +106,29 @@ def _check_kind(field: Field, side: str) -> None:
     kinds = [bool(field.name), field.constant is not None, bool(field.filler)]
     if sum(kinds) != 1:
         raise UsageError(f"{_named(field)} of `{side}` has {sum(kinds)} of `name`, `constant`, `filler`; give one")
-    if field.fields:
-        for name in ("type", "values", "date", "picture", "pad", "justify"):
-            if name in changed(field, frozenset()):
-                raise UsageError(f"field '{field.name}' of `{side}` has `{name}`, which a group of `fields` has not")
-    if not field.name:
-        for name in ("occurs", "fields", "type", "values", "date", "optional", "picture", "pad", "justify", "means"):
-            if name in changed(field, frozenset()):
-                raise UsageError(f"{_named(field)} of `{side}` has `{name}`, which has no effect without a `name`")
-    if field.picture is not None and field.picture.is_numeric:
-        for name in ("pad", "justify"):
-            if name in changed(field, frozenset()):
-                raise UsageError(f"field '{field.name}' of `{side}` has `{name}`, which its picture decides; remove it")
+    for name, why in _idle(field):
+        raise UsageError(f"{_named(field)} of `{side}` has `{name}`, {why}")
     if len(field.pad) > 1:
         raise UsageError(f"field '{field.name}' of `{side}` has the `pad` '{field.pad}'; expected one character")
+
+
+def _idle(field: Field) -> Iterator[tuple[str, str]]:
+    """Keys of a field that have no effect beside its others, and why."""
+    given = changed(field, frozenset())
+    is_coded = isinstance(field.values, Mapping)
+    is_number = field.picture is not None and field.picture.is_numeric
+    for applies, names, why in (
+        (bool(field.fields), _OF_VALUES, "which a group of `fields` has not"),
+        (
+            not field.name,
+            (*_OF_VALUES, "occurs", "fields", "optional", "means"),
+            "which has no effect without a `name`",
+        ),
+        (is_coded, ("type", "date"), "and its `values` say what its codes mean; remove it"),
+        (field.type not in (None, FieldType.DATE), ("date",), f"which has no effect on type: {field.type}"),
+        (is_number, ("pad", "justify"), "which its picture decides; remove it"),
+    ):
+        yield from ((name, why) for name in names if applies and name in given)
 
 
 def _check_encoding(message: Message, side: str) -> None:
@@ -124,12 +136,9 @@ def _check_encoding(message: Message, side: str) -> None:
         return
     expected = "one that Python knows, such as utf-8, latin-1, cp1252, or cp037, cp500, cp1140, cp273 of EBCDIC"
     try:
-        info = python_codecs.lookup(message.encoding)
-        spaces = "0 ".encode(message.encoding)
+        spaces = "0 ".encode(known_encoding(message.encoding))
     except (LookupError, UnicodeError) as error:
         raise UsageError(f"`encoding` of `{side}` is '{message.encoding}'; expected {expected}") from error
-    if not info._is_text_encoding:  # noqa: SLF001  # Python's own way to tell base64 and its like
-        raise UsageError(f"`encoding` of `{side}` is '{message.encoding}', which is none of text; expected {expected}")
     if message.format is Format.FIXED and len(spaces) != 2:
         raise UsageError(f"`encoding` of `{side}` is '{message.encoding}', whose digits are no single bytes")
 

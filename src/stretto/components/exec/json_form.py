@@ -1,5 +1,7 @@
 """JSON: one object goes in, one comes out."""
 
+import json
+
 import msgspec
 
 from stretto.components.exec.codecs import UnreadableError, shown
@@ -19,7 +21,13 @@ class JsonEncoder:
 
     def encode(self, request: JsonObject) -> bytes:
         data = snapshot(request) + b"\n"
-        return data if not self._encoding else data.decode().encode(self._encoding)
+        if not self._encoding:
+            return data
+        try:
+            return data.decode().encode(self._encoding)
+        except UnicodeEncodeError:  # a character that it lacks, and JSON writes in ASCII
+            text = json.dumps(msgspec.json.decode(data), ensure_ascii=True, separators=(",", ":"))
+            return f"{text}\n".encode(self._encoding)
 
 
 class JsonDecoder:

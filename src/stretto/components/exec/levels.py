@@ -81,6 +81,8 @@ def _group(field: Field, encoding: str, digits: Digits) -> Level:
     if field.optional and field.occurs == 1:
         raise wrong_field(field, "is a group that occurs once, and cannot be `optional`; its fields can")
     inner = levels_of(field.fields, encoding, digits)
+    if not any(level.field.name for level in inner):
+        raise wrong_field(field, "is a group in which nothing has a name; room that means nothing is a `filler`")
     width = width_of(inner)
     if field.width is not None and field.width < width:
         raise wrong_field(field, f"is {field.width} bytes wide, and its fields take {width}")

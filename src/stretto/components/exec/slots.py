@@ -73,7 +73,7 @@ class TextSlot:
         justify = field.justify or (Justify.RIGHT if is_number else Justify.LEFT)
         self._is_left = justify is Justify.LEFT
         self._pad = field.pad or " "
-        if len(self._pad.encode(encoding, "replace")) != 1:
+        if not _is_one_byte(self._pad, encoding):
             raise wrong_field(field, f"is filled with '{self._pad}', which is no single byte in {encoding}")
         self.empty = self._filled(b"")
 
@@ -173,6 +173,13 @@ class PackedSlot:
 
     def take(self, data: bytes) -> Json:
         return self._codec.read(unpack(data, self._picture))
+
+
+def _is_one_byte(char: str, encoding: str) -> bool:
+    try:
+        return len(char.encode(encoding)) == 1
+    except UnicodeEncodeError:
+        return False
 
 
 def encoded(text: str, encoding: str) -> bytes:

@@ -132,6 +132,8 @@ class XmlDecoder:
         self._message = message
         self._each = XmlPath(message.each or "row", message.namespaces, "`each`")
         self._parts = [_Part(field, message) for field in message.fields]
+        paths = [part.path for part in self._parts]
+        self._shared = {path for path in paths if any(path.leads_to(other) for other in paths)}
         self.schema = output_schema([(p.field, p.codec.gives) for p in self._parts if p.codec], message.rows)
 
     def decode(self, data: bytes) -> JsonObject:
@@ -164,8 +166,9 @@ class XmlDecoder:
         return row
 
     def _value(self, part: _Part, above: Element, where: str) -> Json:
-        path = part.path.text
-        found = [text for element in part.path.elements(above) if (text := part.path.text_of(element)) is not None]
+        path, is_shared = part.path.text, part.path in self._shared
+        texts = [part.path.text_of(element, is_shared=is_shared) for element in part.path.elements(above)]
+        found = [text for text in texts if text is not None]
         if len(found) > 1:
             raise UnreadableError(f"{path}{where} stands {len(found)} times; expected once")
         text = found[0].strip() if found else None

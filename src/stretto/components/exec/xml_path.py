@@ -35,10 +35,22 @@ class XmlPath:
         found: list[Element] = above.findall(self._find)
         return found
 
-    def text_of(self, element: Element) -> str | None:
-        """The attribute of an element at the path, or its own text; None when it has no such attribute."""
-        text: str | None = element.get(self.attribute) if self.attribute else "".join(element.itertext())
-        return text
+    def text_of(self, element: Element, *, is_shared: bool = False) -> str | None:
+        """The attribute of an element at the path, or its text; None when it has no such attribute.
+
+        Where elements below it are other fields' (`is_shared`), their text is not its own.
+        """
+        if self.attribute:
+            text: str | None = element.get(self.attribute)
+            return text
+        if is_shared:
+            return "".join([element.text or "", *(below.tail or "" for below in element)])
+        return "".join(element.itertext())
+
+    def leads_to(self, other: "XmlPath") -> bool:
+        """Whether its element stands on the way to another's, or to one whose attribute that is."""
+        deep = len(self.steps)
+        return not self.attribute and deep < len(other.steps) and other.steps[:deep] == self.steps
 
     def made_below(self, element: Element) -> Element:
         """The element at the path, made where it is not there."""

@@ -1,6 +1,5 @@
 """What an answer holds, as the expressions of a declaration see it."""
 
-import codecs
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Mapping
 from email.message import Message
@@ -9,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from stretto.components.encodings import known_encoding
 from stretto.components.http.links import links_in
 from stretto.components.http.secrets import Secrets
 from stretto.components.http.soap import fault_in
@@ -28,9 +28,6 @@ class Format(StrEnum):
 
 _MARKS: Final = (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE)
 """Byte order marks, which outweigh what the protocol says of XML: RFC 7303, section 3."""
-
-NOT_READ: Final = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "utf_7"})
-"""Encodings that Python knows and no service means; some take time that grows with the square of the text."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,10 +113,7 @@ def _in_utf8(content: bytes, charset: str) -> bytes:
 
 def _decoded(content: bytes, charset: str) -> str:
     """Raises LookupError for an encoding that is not known, or not read."""
-    name = codecs.lookup(charset).name.replace("-", "_")
-    if name in NOT_READ:
-        raise LookupError(f"the encoding '{charset}' is not read")
-    return content.decode(name)
+    return content.decode(known_encoding(charset))
 
 
 def _charset(reply: Reply) -> str:
