@@ -129,9 +129,9 @@ async def by_workflow(model: WordModel, folder: Path) -> Path:
     return folder / "runs.db"
 
 
-async def by_gateway(model: WordModel, folder: Path, agent: Agent) -> Path:
+async def by_gateway(model: WordModel, folder: Path, agent: Agent, *options: str) -> Path:
     """Runs of an agent behind the gateway, which is told afterwards whether it was right."""
-    gateway = await asyncio.to_thread(Process, model.base_url, folder)
+    gateway = await asyncio.to_thread(Process, model.base_url, folder, *options)
     try:
         for seed in SEEDS:
             opened = await posted(gateway.url, "/runs", labels={"task": "money"})
@@ -158,16 +158,21 @@ async def plain(base_url: str, seed: int) -> str:
                 said.append({"role": "tool", "tool_call_id": call.id, "content": DESKS[subject]})
 
 
-async def in_langgraph(base_url: str, seed: int, model: str = "words", question: str = QUESTION) -> str:
+async def in_langgraph(base_url: str, seed: int, model: str = "words", question: str = QUESTION, *how: str) -> str:
     """The agent of `agents/langgraph_agent.py`, a process of its own."""
     environment = {**os.environ, "OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "none", "LANGSMITH_TRACING": "false"}
     agent = Path(__file__).parent / "agents" / "langgraph_agent.py"
-    command = [str(AGENTS), str(agent), model, question, str(seed)]
+    command = [str(AGENTS), str(agent), model, question, str(seed), *how]
     done = await asyncio.to_thread(
         subprocess.run, command, env=environment, capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return str(json.loads(done.stdout)[-1]["data"]["content"])
+
+
+async def in_langgraph_streaming(base_url: str, seed: int) -> str:
+    """The same, which reads its model's answers in pieces."""
+    return await in_langgraph(base_url, seed, "words", QUESTION, "stream")
 
 
 def samples_of(store: Path) -> list[dict[str, Any]]:
@@ -206,9 +211,10 @@ async def test_a_run_of_a_plain_agent_gives_the_same_samples_as_a_workflow(
 
 
 @pytest.mark.ci
+@pytest.mark.parametrize(("agent", "options"), [(in_langgraph, []), (in_langgraph_streaming, ["--whole"])])
 async def test_a_run_of_a_langgraph_agent_gives_the_same_samples_as_a_workflow(
-    model: WordModel, own: Path, other: Path
+    model: WordModel, own: Path, other: Path, agent: Agent, options: list[str]
 ) -> None:
     if not AGENTS.exists():
         pytest.skip(f"{AGENTS} is missing; `make e2e` makes it")
-    assert_the_same(await by_workflow(model, own), await by_gateway(model, other, in_langgraph))
+    assert_the_same(await by_workflow(model, own), await by_gateway(model, other, agent, *options))

@@ -1,6 +1,6 @@
 """An agent in LangGraph with one tool, as its users write it: it knows its model by OPENAI_BASE_URL, and nothing else.
 
-    python langgraph_agent.py MODEL QUESTION [SEED]
+    python langgraph_agent.py MODEL QUESTION SEED [stream]
 
 Prints how the conversation went as one line of JSON.
 """
@@ -24,11 +24,12 @@ def look_up(subject: str) -> str:
     return DESKS.get(subject, "nobody knows")
 
 
-def main(model: str, question: str, seed: int) -> None:
-    llm = ChatOpenAI(model=model, seed=seed, temperature=1.0, max_completion_tokens=24).bind_tools([look_up])
+def main(model: str, question: str, seed: int, *, streaming: bool) -> None:
+    llm = ChatOpenAI(model=model, seed=seed, temperature=1.0, max_completion_tokens=24, streaming=streaming)
+    bound = llm.bind_tools([look_up])
 
     async def agent(state: MessagesState) -> dict[str, object]:
-        return {"messages": [await llm.ainvoke(state["messages"])]}
+        return {"messages": [await bound.ainvoke(state["messages"])]}
 
     graph = StateGraph(MessagesState)
     graph.add_node("agent", agent)
@@ -41,4 +42,4 @@ def main(model: str, question: str, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 0)
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), streaming="stream" in sys.argv[4:])

@@ -67,6 +67,14 @@ class Name(str):
     __slots__ = ()
 
 
+def in_objects(levels: int) -> object:
+    """Lists and objects in turn, an even number of levels."""
+    value: object = 1
+    for _ in range(levels // 2):
+        value = [{"a": value}]
+    return value
+
+
 def nested(levels: int) -> object:
     value: list[object] = []
     for _ in range(levels - 1):
@@ -118,6 +126,9 @@ def test_what_is_json_reads_back_as_it_was_given(value: object) -> None:
         ({"a": [Reply("x"), None], "b": {"c": Record(text="y")}}, None),
         (nested(MAX_DEPTH), None),
         ([[None]] * 500, None),
+        ([[None]] * 5000, None),
+        (["{[" * 5000], ["{[" * 5000]),
+        ({"long": "x" * 9000, "deep": nested(MAX_DEPTH - 1)}, None),
     ],
 )
 def test_python_values_become_json(value: object, expected: object) -> None:
@@ -149,6 +160,8 @@ def test_python_values_become_json(value: object, expected: object) -> None:
         (nested(MAX_DEPTH + 1), "", "more than 200 levels deep"),
         (nested(10_000), "", "more than 200 levels deep"),
         ({"deep": [nested(250)] * 3}, "", "more than 200 levels deep"),
+        ({"long": "x" * 9000, "deep": nested(MAX_DEPTH)}, "", "more than 200 levels deep"),
+        ({"long": "x" * 9000, "deep": in_objects(MAX_DEPTH)}, "", "more than 200"),
         (containing_itself(), "/x/a/0/again", "contains itself"),
     ],
 )

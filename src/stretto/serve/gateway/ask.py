@@ -7,6 +7,7 @@ import msgspec
 import orjson
 
 from stretto.components.openai.ask import LEAST_TOP_LOGPROBS
+from stretto.record.canonical import has_many_openings
 from stretto.record.conversation import AFTER, SAME
 from stretto.serve.gateway.said import Messages, Said, prompt_of
 from stretto.serve.refused import Refused
@@ -154,7 +155,7 @@ def _document(body: bytes) -> JsonObject:
     for name in (AFTER, SAME):
         if name in document:
             raise Refused(400, f"`{name}` is a word of the record, which would be misread; leave it out", param=name)
-    if body.count(b"[") + body.count(b"{") > _DEEPEST:
+    if has_many_openings(body):
         _check_depth(document)
     return document
 

@@ -8,21 +8,30 @@ prompt is a chain of its characters.
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from hashlib import blake2b
-from typing import Any, Final, Protocol, TypeAlias
+from hashlib import sha256
+from typing import Any, Final, Protocol
 
 import orjson
 
 from stretto.serve.refused import Refused
 from stretto.types.json import Json, JsonObject
 
-Chain: TypeAlias = blake2b
 
-DIGEST_BYTES: Final = 16
-"""Enough that two conversations of one run never meet by chance."""
+class Chain(Protocol):
+    """A digest that grows. SHA-256: processors have instructions for it, and it takes half the time of BLAKE2."""
+
+    def update(self, data: bytes, /) -> None: ...
+
+    def digest(self) -> bytes: ...
+
+    def copy(self) -> "Chain": ...
+
 
 _MOST_BRACKETS: Final = 200
 """Arguments with more of them are compared as the text that they are: they may be nested deeper than can be written."""
+
+_PLAIN: Final = 2
+"""Fields of a message that only says something: who, and what."""
 
 _MESSAGES: Final = 'an array of messages, such as [{"role": "user", "content": "hello"}]'
 
@@ -184,11 +193,14 @@ def prompt_of(given: Json) -> Said:
 
 def meaning_of(message: JsonObject) -> bytes:
     """What of a message decides whether it is the same: who says what, and which tools are asked for with what."""
+    content = message.get("content")
+    if len(message) == _PLAIN and isinstance(content, str):  # as nearly all are; the same bytes in half the time
+        return orjson.dumps([message["role"], content, [], None])
     calls = message.get("tool_calls")
     called = [_called(call) for call in calls] if isinstance(calls, list) else []
     if isinstance(message.get("function_call"), dict):
         called.append(_called({"function": message["function_call"]}))
-    said = [message.get("role"), _content(message.get("content")), called, message.get("tool_call_id")]
+    said = [message.get("role"), _content(content), called, message.get("tool_call_id")]
     return orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
 
 
@@ -221,8 +233,8 @@ def digest_of_value(value: Json) -> bytes:
 
 
 def _digest(content: bytes) -> bytes:
-    return blake2b(content, digest_size=DIGEST_BYTES).digest()
+    return sha256(content).digest()
 
 
 def _chain() -> Chain:
-    return blake2b(digest_size=DIGEST_BYTES)
+    return sha256()
