@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: install demo test lint types layers unit e2e explore living proto polyglot hotline bench-engine bench-resilience bench-acp bench-gateway clean
+.PHONY: install demo test lint types layers unit e2e explore living proto polyglot hotline bench-engine bench-resilience bench-acp bench-gateway bench-gradients clean
 
 install: $(VENV)/.installed
 
@@ -83,6 +83,9 @@ bench-acp: install
 
 bench-gateway: install
 	$(BIN)/python -m benchmarks.gateway
+
+bench-gradients: install $(VENV)/.torch
+	$(BIN)/python -m benchmarks.gradients
 
 clean:
 	rm -rf $(VENV) .venv-peers .venv-agents .mypy_cache .pytest_cache .ruff_cache

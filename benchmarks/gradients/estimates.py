@@ -89,10 +89,20 @@ def relaxing(surrogate: Callable[[Tensor, Draws], Tensor], coefficient: float) -
 
 def trying(foretold_RT: Tensor, coefficient: float) -> Objective:
     """Scores, and for the tool a control that asks a surrogate of every tool."""
+    tool = tool_trying(foretold_RT, coefficient)
+
+    def objective(draws: Draws) -> Tensor:
+        return score(_route(draws), draws.early_N + draws.late_N) + tool(draws)
+
+    return objective
+
+
+def tool_trying(foretold_RT: Tensor, coefficient: float) -> Objective:
+    """The tool's part of `trying`: with coefficient 0 its plain score."""
 
     def objective(draws: Draws) -> Tensor:
         control_N = control_by_trying(draws.tools_NT, draws.tool_N, foretold_RT[draws.route_N])
-        return plain(draws) - coefficient * control_N
+        return score(_tool(draws), draws.late_N) - coefficient * control_N
 
     return objective
 
@@ -144,7 +154,7 @@ BIASED: Final[Mapping[str, Objective]] = MappingProxyType(
 """Whose bias a test that has any power finds."""
 
 
-def fitted(control_of: Callable[[float], Objective], world: World, seed: int) -> Objective:
+def fitted(control_of: Callable[[float], Objective], world: World, seed: int, *, route: int | None = None) -> Objective:
     """With the coefficient that has the least variance, found on other draws than any it is used for."""
-    without_NP, with_NP = (gradients(control_of(each), draw(world, FIT, seed)) for each in (0.0, 1.0))
+    without_NP, with_NP = (gradients(control_of(each), draw(world, FIT, seed, route=route)) for each in (0.0, 1.0))
     return control_of(best_coefficient(without_NP, without_NP - with_NP))

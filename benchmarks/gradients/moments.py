@@ -47,11 +47,11 @@ class Moments:
         return torch.where(error_P > _ROUNDING, off_P / error_P, fixed_P)
 
 
-def moments(objective: Objective, world: World, items: int, seed: int) -> Moments:
-    """Estimate each item's gradient, and sum up."""
+def moments(objective: Objective, world: World, items: int, seed: int, *, route: int | None = None) -> Moments:
+    """Estimate each item's gradient, on one route where it is given, and sum up."""
     total_P, squares_P, pairs = torch.zeros(()), torch.zeros(()), 0
     for number, start in enumerate(range(0, items, CHUNK)):
-        draws = draw(world, min(CHUNK, items - start), seed * 1_000 + number)
+        draws = draw(world, min(CHUNK, items - start), seed * 1_000 + number, route=route)
         pair_P = gradients(objective, draws).view(-1, 2, draws.logits.shape[1]).mean(1)
         total_P, squares_P, pairs = total_P + pair_P.sum(0), squares_P + (pair_P**2).sum(0), pairs + len(pair_P)
     mean_P = total_P / pairs

@@ -83,10 +83,13 @@ def world_of(seed: int) -> World:
     )
 
 
-def draw(world: World, items: int, seed: int) -> Draws:
-    """Let that many items choose."""
+def draw(world: World, items: int, seed: int, *, route: int | None = None) -> Draws:
+    """Let that many items choose, the tool only where a route is given."""
     source = torch.Generator().manual_seed(seed)
-    route_N = torch.multinomial(world.route_R.softmax(0), items, replacement=True, generator=source)
+    if route is None:
+        route_N = torch.multinomial(world.route_R.softmax(0), items, replacement=True, generator=source)
+    else:
+        route_N = torch.full((items,), route)
     tools_NT = world.tool_RT.softmax(1)[route_N]
     tool_N = torch.multinomial(tools_NT, 1, generator=source)[:, 0]
     logits = torch.cat([world.route_R, world.tool_RT.flatten()]).expand(items, -1).clone().requires_grad_()
