@@ -155,6 +155,7 @@ def _put_on(
             raise UsageError(f"--face is '{each}'; expected {' or '.join(FACES)}")
     chosen = asked or FACES
     is_named = names.asked is not None or names.answered is not None
+    faces.own_pages_only = is_local and tokens is None
     faces.add_runs(tokens)
     if "openai" in chosen or is_named:
         faces.add_models(names, tokens, must_fit=is_named or "openai" in (asked or ()))

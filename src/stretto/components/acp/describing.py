@@ -74,11 +74,14 @@ def _hint(error: ComponentError, target: Target, remedy: str) -> str:
 
 def _kept(file: Path) -> m.DescribeResponse:
     try:
-        return json_form.decode(file.read_bytes(), m.DescribeResponse)
+        kept = json_form.decode(file.read_bytes(), m.DescribeResponse)
     except OSError as error:
         raise UsageError(f"the card {file.name} cannot be read: {reason_of(error)}; {_MADE_BY}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{file.name} holds no card: {error}; {_MADE_BY}") from error
+    if not kept.cards:  # as in what is said of a server that was not there
+        raise UsageError(f"{file.name} holds no card; {_MADE_BY}, while the server runs")
+    return kept
 
 
 _MADE_BY = "stretto acp describe URL --json > FILE makes one"

@@ -57,7 +57,7 @@ class ChatFace:
 
     def serves(self, path: str) -> bool:
         """Whether a path is one of these, or another of that API, which is told that it is not here."""
-        return path.startswith("/v1/")
+        return path.startswith("/v1/") and not path.startswith("/v1/workflows")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, whatever happens; nothing where the client hung up."""

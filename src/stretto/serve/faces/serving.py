@@ -49,6 +49,8 @@ class Faces:
         self.models: dict[str, ChatFields] = {}
         self.unfit: dict[str, str] = {}
         """Workflows that are no models, with why."""
+        self.own_pages_only = False
+        """Web pages from elsewhere are refused."""
         self._faces: list[Face] = []
         self._living: list[ToolsFace] = []
 
@@ -78,7 +80,7 @@ class Faces:
     @property
     def beside(self) -> Beside:
         """What answers their paths, beside the protocol's own."""
-        return partial(beside, self.asking, self._faces)
+        return partial(beside, self.asking, self._faces, own_pages_only=self.own_pages_only)
 
     @asynccontextmanager
     async def living(self) -> AsyncIterator[None]:

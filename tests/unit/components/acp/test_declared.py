@@ -56,3 +56,10 @@ steps:
     assert [(problem.line, problem.column) for problem in found] == [(4, 3), (5, 3), (9, 26)]
     for problem, said in zip(found, ["may not be called", "cannot be reached", "has no port"], strict=True):
         assert said in problem.message
+
+
+def test_a_file_that_holds_no_card_says_how_one_is_made(tmp_path: Path) -> None:
+    (tmp_path / "card.json").write_text('{"error": {"code": "usage", "message": "cannot be reached"}}')
+    text = f"components:\n  shop: {{kind: acp, {HERE}, card: card.json}}\nsteps:\n  - {{name: a, component: shop}}\n"
+    [problem] = problems(text, tmp_path)
+    assert "card.json holds no card; stretto acp describe URL --json > FILE makes one, while" in str(problem)

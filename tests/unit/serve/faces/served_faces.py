@@ -129,6 +129,7 @@ async def served_faces(
     """The faces, and the address where they are. With tools it is left in the task in which it was entered, as a
     fixture cannot."""
     faces = Faces(workflows, limits)
+    faces.own_pages_only = tokens is None
     faces.add_runs(tokens)
     faces.add_models(ChatNames(), tokens, must_fit=False)
     if tools:

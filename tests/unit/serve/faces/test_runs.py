@@ -55,17 +55,18 @@ async def test_what_is_wrong_is_told(tmp_path: Path, path: str, body: Any, statu
     assert says in told["detail"]
 
 
-async def test_a_path_that_is_not_there_is_told_which_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["/", "/v1/workflows", "/v1/workflows/reading/runs/"])
+async def test_a_path_that_is_not_there_is_told_which_are(tmp_path: Path, path: str) -> None:
     with Store(tmp_path / "runs.db") as store:
         async with (
             served_faces(workflows_in(tmp_path / "wf", store, READING), tools=False) as (_, url),
             aiohttp.ClientSession() as session,
-            session.get(url) as reply,
+            session.get(f"{url}{path}") as reply,
         ):
             told = await reply.json()
     assert reply.status == 404
     beside = "beside them POST /v1/workflows/NAME/runs, POST /v1/chat/completions, GET /v1/models"
-    assert told["detail"].startswith("GET / is not served; served are POST /acp/v1/{plan|execute")
+    assert told["detail"].startswith(f"GET {path} is not served; served are POST /acp/v1/{{plan|execute")
     assert told["detail"].endswith(beside)
 
 
@@ -104,3 +105,21 @@ async def test_an_idempotency_key_that_is_too_long_is_told_as_such(tmp_path: Pat
         ):
             told = await reply.json()
     assert (reply.status, told["detail"]) == (400, "the idempotency key has 1,001 characters; expected at most 1,000")
+
+
+@pytest.mark.parametrize("path", ["v1/workflows/reading/runs", "v1/chat/completions", "acp/v1/execute"])
+@pytest.mark.parametrize(
+    ("origin", "is_taken"),
+    [("http://localhost:3000", True), ("http://[::1]", True), ("http://evil.example:8080", False), ("null", False)],
+)
+async def test_a_web_page_from_elsewhere_is_refused_where_no_token_is_asked_for(
+    tmp_path: Path, path: str, origin: str, is_taken: bool
+) -> None:
+    with Store(tmp_path / "runs.db") as store:
+        async with (
+            served_faces(workflows_in(tmp_path / "wf", store, READING), tools=False) as (_, url),
+            aiohttp.ClientSession(headers={"origin": origin}) as session,
+            session.post(f"{url}/{path}", data=b"{", headers={"content-type": "application/json"}) as reply,
+        ):
+            told = await reply.text()
+    assert (reply.status, "only pages from this machine" in told) == ((400, False) if is_taken else (403, True))
