@@ -44,7 +44,7 @@ def decode(text: bytes, form: type[M]) -> M:
 
 
 def _decoded(text: bytes, form: type[M]) -> M:
-    if _ends_of_proto_names(form).search(text) is None or _proto_names(form).search(text) is None:
+    if _proto_names(form).search(text) is None:
         try:
             read: M = _decoder(form).decode(text)
         except msgspec.ValidationError:
@@ -62,16 +62,13 @@ def _decoder(form: type[M]) -> msgspec.json.Decoder[M]:
 
 @cache
 def _proto_names(form: type[Message]) -> re.Pattern[bytes]:
-    """Finds a field by its proto name, where that is not its JSON name."""
-    names = sorted({name for name in _all_names(form) if "_" in name})
-    return re.compile(b'"(?:%s)"\\s*:' % b"|".join(name.encode() for name in names) if names else b"(?!)")
+    """Finds a field by its proto name, where that is not its JSON name.
 
-
-@cache
-def _ends_of_proto_names(form: type[Message]) -> re.Pattern[bytes]:
-    """Finds whatever may be one, a few times as fast: it looks at underscores only."""
-    ends = sorted({name.partition("_")[2] for name in _all_names(form) if "_" in name})
-    return re.compile(b'_(?:%s)"' % b"|".join(end.encode() for end in ends) if ends else b"(?!)")
+    It looks for underscores, and behind itself from there: a few times as fast as looking at each quotation mark.
+    """
+    names = sorted({name.encode() for name in _all_names(form) if "_" in name})
+    ends = b"|".join(b'%s"(?<="%s")' % (name.partition(b"_")[2], name) for name in names)
+    return re.compile(rb"_(?:%s)\s*:" % ends if ends else b"(?!)")
 
 
 def _all_names(form: type[Message]) -> set[str]:

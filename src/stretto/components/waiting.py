@@ -25,10 +25,9 @@ class Wait:
     A ComponentError tells it in `queue_ms`, a cancellation by its cause.
     """
 
-    __slots__ = ("_began", "_now", "_queue", "is_left", "ms")
+    __slots__ = ("_began", "_queue", "is_left", "ms")
 
     def __init__(self, ms: float = 0.0) -> None:
-        self._now = asyncio.get_running_loop().time
         self._queue: Queue | None = None
         self._began = 0.0
         self.ms = ms
@@ -38,12 +37,12 @@ class Wait:
 
     def begin(self, queue: Queue) -> None:
         """It waits from now on."""
-        self._queue, self._began = queue, self._now()
+        self._queue, self._began = queue, asyncio.get_running_loop().time()
 
     def end(self) -> None:
         """It is worked on from now on."""
         if self._queue is not None:
-            self.ms += (self._now() - self._began) * 1000.0
+            self.ms += (asyncio.get_running_loop().time() - self._began) * 1000.0
             self._queue = None
 
     def __enter__(self) -> Self:

@@ -1,6 +1,7 @@
 """What a component on another server answered, as a response of a step."""
 
 import math
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -10,7 +11,7 @@ from stretto.acp.reported import actions_in, model_calls_in
 from stretto.components.acp.blobs import filled
 from stretto.types.enums import Outcome
 from stretto.types.errors import Code, ComponentError
-from stretto.types.json import Json, JsonObject
+from stretto.types.json import JsonObject
 from stretto.types.learning import ModelCall
 from stretto.types.messages import Response, Usage
 
@@ -19,6 +20,10 @@ EXECUTE_ACTION: Final = "execute_action"
 
 EVIDENCE: Final = "acp"
 """Key of the step's evidence under which the answer's own facts stand."""
+
+_OUTCOMES: Final[Mapping[str, Outcome]] = {"": Outcome.OK, **{each.value: each for each in Outcome}}
+
+_NOTHING: Final = m.Spent()
 
 
 def response_of(answer: m.CallResponse, waited_ms: float, took_ms: float, who: str, by: JsonObject) -> Response:
@@ -59,14 +64,11 @@ def _output(answer: m.CallResponse, who: str) -> JsonObject:
 
 def _outcome(told: str) -> Outcome:
     """An outcome that a newer minor version added counts as none of ours: the answer is there."""
-    try:
-        return Outcome(told or Outcome.OK)
-    except ValueError:
-        return Outcome.PARTIAL
+    return _OUTCOMES.get(told, Outcome.PARTIAL)
 
 
 def _usage(spent: m.Spent, who: str) -> Usage | None:
-    if spent == m.Spent():
+    if spent == _NOTHING:
         return None
     tokens = (spent.input_tokens, spent.output_tokens)
     if not (math.isfinite(spent.cost) and spent.cost >= 0 and all(0 <= each <= m.MAX_UINT32 for each in tokens)):
@@ -84,14 +86,16 @@ def _model_calls(answer: m.CallResponse, who: str) -> tuple[ModelCall, ...]:
 
 def _evidence(answer: m.CallResponse, by: JsonObject) -> JsonObject:
     result = answer.result
-    facts: dict[str, Json] = {
-        "replayed": result.replayed,
-        "run_id": result.run_id,
-        "gradient_handle": answer.gradient_handle,
-        "service_ms": _time(result.service_ms),
-        **by,
-    }
-    told: JsonObject = {name: fact for name, fact in facts.items() if fact}
+    told: JsonObject = {}
+    if result.replayed:
+        told["replayed"] = True
+    if result.run_id:
+        told["run_id"] = result.run_id
+    if answer.gradient_handle:
+        told["gradient_handle"] = answer.gradient_handle
+    if service_ms := _time(result.service_ms):
+        told["service_ms"] = service_ms
+    told |= by
     return {**result.evidence, EVIDENCE: told} if told else dict(result.evidence)
 
 

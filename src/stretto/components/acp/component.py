@@ -1,7 +1,6 @@
 """A component behind the protocol, as a component."""
 
 import asyncio
-from contextlib import nullcontext
 from typing import Final
 
 import msgspec
@@ -18,7 +17,6 @@ from stretto.components.acp.envelope import envelope_of
 from stretto.components.acp.link import Link
 from stretto.components.acp.pinned import Pinned
 from stretto.components.acp.settings import AcpSettings
-from stretto.components.waiting import Wait
 from stretto.types.card import Card
 from stretto.types.errors import Code, ComponentError, InDoubtError
 from stretto.types.messages import Request, Response
@@ -137,8 +135,11 @@ class AcpComponent:
         if not isinstance(answer, m.CallResponse):
             raise TypeError(f"a link answered {self._verb} with {type(answer).__name__}")
         took_ms = (now() - began) * 1000.0 - waited_ms
-        with Wait(waited_ms) if waited_ms else nullcontext():
+        try:
             return response_of(answer, waited_ms, took_ms, self._who, self._pinned.held(answer.result.component))
+        except ComponentError as error:
+            error.add_wait(waited_ms)
+            raise
 
     def _raised(self, error: AcpError) -> ComponentError:
         """The error that the other side's failure stands for, which says whose it is."""

@@ -38,21 +38,22 @@ def envelope_of(call: Call, ref: ComponentRef) -> Envelope:
 
 
 def _remaining_ms(deadline: float | None) -> int | None:
-    """Whole milliseconds, rounded down: the other side must not believe that it has longer."""
+    """Rounded down: the other side must not believe that it has longer."""
     if deadline is None:
         return None
-    left = math.floor((deadline - asyncio.get_running_loop().time()) * _MS)
-    return min(max(left, 0), MAX_UINT32)
+    return _whole((deadline - asyncio.get_running_loop().time()) * _MS)
 
 
 def _left(budget: Budget) -> BudgetLeft:
     pool = budget.pool
     return BudgetLeft(
-        retries=_whole(pool.retries),
-        tokens=_whole(pool.tokens),
+        retries=None if pool.retries == UNLIMITED else _whole(pool.retries),
+        tokens=None if pool.tokens == UNLIMITED else _whole(pool.tokens),
         cost=None if pool.cost == UNLIMITED else max(0.0, pool.cost),
     )
 
 
-def _whole(left: float) -> int | None:
-    return None if left == UNLIMITED else min(max(0, math.floor(left)), MAX_UINT32)
+def _whole(left: float) -> int:
+    """As a uint32."""
+    whole = math.floor(left)
+    return 0 if whole < 0 else MAX_UINT32 if whole > MAX_UINT32 else whole

@@ -1,6 +1,5 @@
 """The protocol over HTTP: JSON, one POST a call, connections kept alive."""
 
-from contextlib import nullcontext
 from typing import Final
 
 import msgspec
@@ -14,7 +13,6 @@ from stretto.components.acp.link import blotted, peer_of, token_of
 from stretto.components.acp.settings import AcpSettings
 from stretto.components.acp.target import Target
 from stretto.components.acp.trust import trusting
-from stretto.components.waiting import Wait
 from stretto.components.web.connections import Connections
 from stretto.components.web.failures import one_line, start_of
 from stretto.types.errors import Code, ComponentError, NotJsonError
@@ -55,14 +53,17 @@ class HttpLink:
         token = token_of(self._settings)
         headers = _headers(token, envelope or _NONE)
         reply = await self._connections.pool().send(self._peer, "POST", self._urls[verb], headers, body)
-        with Wait(reply.queue_ms) if reply.queue_ms else nullcontext():  # most do not wait
-            told = blotted(reply.body, token)
-            if reply.status != 200:
-                raise AcpError(failure_of_reply(reply.status, reply.headers, told))
+        told = blotted(reply.body, token)
+        if reply.status != 200:
+            raise AcpError(failure_of_reply(reply.status, reply.headers, told))
+        try:
             return self._read(verb, told, reply.headers.get("Content-Type", _TYPE)), reply.queue_ms
+        except ComponentError as error:
+            error.add_wait(reply.queue_ms)
+            raise
 
     def _read(self, verb: Verb, body: bytes, media_type: str) -> m.Message:
-        if media_type.partition(";")[0].strip().lower() != _TYPE:  # as of a proxy, or of a failure with status 200
+        if media_type != _TYPE and media_type.partition(";")[0].strip().lower() != _TYPE:  # as of a proxy
             text = f"{self._peer.who} answered {media_type:.80}; expected {_TYPE}; it begins with {start_of(body)!r}"
             raise ComponentError(text, Code.INTERNAL)
         try:

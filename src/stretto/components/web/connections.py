@@ -54,10 +54,10 @@ class Connections:
 
     def pool(self) -> "Pool":
         """Those of this event loop; those of one that has ended, and their users, went with it."""
-        from stretto.components.web.pool import Pool
-
         if self._pool is not None and self._pool.loop is asyncio.get_running_loop():
             return self._pool
+        from stretto.components.web.pool import Pool
+
         self._hold_to_loop()
         if self._pool is not None:
             self._users = 0
