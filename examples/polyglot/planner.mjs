@@ -1,7 +1,7 @@
 // The planner of the retail workflow as a component in Node: chooses the next action by weights that Stretto learnt.
 // One file, Node's own modules only:
 //
-//     node planner.mjs --weights planner.safetensors --port 8102
+//     node planner.mjs --weights planner.safetensors --port 8102 [--sample]
 //
 // The first half is the component; the second is the protocol (docs/reference/protocol.md): import `serve`, or copy it,
 // for a component of your own.
@@ -13,7 +13,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 // ---------------------------------------------------------------------------------------------------- the component
-// As Stretto's own kind `policy`, features · weights + prior; of what is available it takes the likeliest.
+// As Stretto's own kind `policy`, features · weights + prior; of what is available it takes the likeliest, or with
+// --sample draws one. What it chose, and how probably, it tells beside its output: the run that asked learns from that.
 
 /** A checkpoint of `stretto train`: what its weights mean, and a row of them for each feature that was learnt. */
 function readCheckpoint(path) {
@@ -33,8 +34,12 @@ function readCheckpoint(path) {
     rows.set(Number(buckets.readBigInt64LE(8 * i)), row);
   }
   const program = readFileSync(fileURLToPath(import.meta.url)); // what decides the answers: a run is pinned to it
-  return { ...policy, rows, digest: createHash("sha256").update(program).update(file).digest("hex").slice(0, 32) };
+  const digest = sha256(program, file).toString("hex").slice(0, 32);
+  const meaning = Buffer.from(head.__metadata__.stretto);
+  return { ...policy, rows, digest, weights: sha256(meaning, "\0", buckets, "\0", values).toString("hex") };
 }
+
+const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
 
 /** CRC-32, which Node's zlib has from 20.15 on. */
 const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
@@ -89,18 +94,29 @@ function logits({ alternatives, prior, features, rows }, { words, state, about }
   });
 }
 
-function choose(policy, input) {
-  const worth = logits(policy, input);
-  const possible = [...worth.keys()].filter((k) => input.available.includes(policy.alternatives[k]));
-  const best = possible.reduce((a, b) => (worth[b] > worth[a] ? b : a));
-  const all = possible.reduce((sum, k) => sum + Math.exp(worth[k] - worth[best]), 0);
-  return { output: { action: policy.alternatives[best], confidence: 1 / all } };
+/** A number of [0, 1) that hangs on the run's seed and the step's place alone: every attempt draws the same. */
+const drawn = (envelope) =>
+  Number(sha256(`${field(envelope, "seed") ?? 0}/${field(envelope, "stepPath")}`).readBigUInt64LE() >> 11n) / 2 ** 53;
+
+function choose(policy, input, envelope, samples) {
+  const { alternatives } = policy;
+  const available = alternatives.map((each) => input.available.includes(each));
+  const worth = logits(policy, input).map((logit, k) => (available[k] ? logit : -Infinity));
+  const best = worth.reduce((top, logit, k) => (logit > worth[top] ? k : top), available.indexOf(true));
+  const shares = worth.map((logit) => Math.exp(logit - worth[best]));
+  const all = shares.reduce((sum, share) => sum + share);
+  let left = drawn(envelope) * all;
+  const chosen = samples ? shares.findIndex((share) => (left -= share) < 0) : best;
+  const [action, confidence] = [alternatives[chosen], shares[chosen] / all];
+  const choice = { name: "action", chosen: action, support: alternatives, logprob: Math.log(confidence),
+    propensity: samples ? confidence : 1, policy: policy.weights, forced: available.filter(Boolean).length === 1 };
+  return { output: { action, confidence }, actions: [available.every(Boolean) ? choice : { ...choice, available }] };
 }
 
 const listed = (values, value) => Array.isArray(values) && values.includes(value);
 
 /** What `serve` serves: a card, what is wrong with an input, and the answer to it. */
-function planner(policy) {
+function planner(policy, samples) {
   const action = { enum: policy.alternatives };
   const properties = { words: { type: "string" }, state: { type: "object" }, about: { type: "object" },
     available: { type: "array", items: action, minItems: 1 } };
@@ -112,15 +128,15 @@ function planner(policy) {
   ];
   return {
     card: {
-      name: "planner", version: "0.2.0", kind: "node", digest: policy.digest,
-      verbs: ["plan"], effects: { "*": "pure" },
+      name: "planner", version: "0.3.0", kind: "node", digest: policy.digest + (samples ? "-sampling" : ""),
+      verbs: ["plan"], capabilities: ["actions"], effects: { "*": "pure" },
       description: `Chooses one of ${policy.alternatives.length} actions by weights that Stretto learnt.`,
       input: { type: "object", required: Object.keys(properties), properties },
       output: { type: "object", additionalProperties: false, required: ["action", "confidence"],
         properties: { action, confidence: { type: "number", minimum: 0, maximum: 1 } } },
     },
     check: (input) => checks.filter(([, , fits]) => !fits(input)).map(([pointer, message]) => ({ pointer, message })),
-    answer: (input) => choose(policy, input),
+    answer: (input, envelope) => choose(policy, input, envelope, samples),
   };
 }
 
@@ -224,7 +240,7 @@ async function answered(component, request) {
   throw new Refusal("not_found", "", offered);
 }
 
-/** Serve a component: its `card`, `check(input)` → violations, and `answer(input)` → `{ output }`. */
+/** Serve a component: its `card`, `check(input)` → violations, and `answer(input, envelope)` → `{ output }`. */
 export function serve(component, port) {
   const times = { headersTimeout: BODY_MS, requestTimeout: BODY_MS, connectionsCheckingInterval: 500 };
   const server = createServer({ ...times, keepAliveTimeout: 120_000 }, async (request, response) => {
@@ -245,6 +261,7 @@ export function serve(component, port) {
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({ options: { port: { type: "string" }, weights: { type: "string" } } });
-  serve(planner(readCheckpoint(values.weights ?? "planner.safetensors")), Number(values.port ?? 8102));
+  const options = { port: { type: "string" }, weights: { type: "string" }, sample: { type: "boolean" } };
+  const { port, weights, sample } = parseArgs({ options }).values;
+  serve(planner(readCheckpoint(weights ?? "planner.safetensors"), sample), Number(port ?? 8102));
 }

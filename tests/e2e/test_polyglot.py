@@ -5,7 +5,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
+import msgspec
 import orjson
 import pytest
 
@@ -20,9 +21,18 @@ import stretto
 from examples.hotline import call as hotline
 from examples.polyglot.servers import SERVERS, build, missing, started, workflow_at
 from examples.polyglot.teach import policy, taught
+from stretto.components.acp.component import AcpComponent
+from stretto.components.acp.declaration import make_acp
 from stretto.engine.request import RunRequest
+from stretto.learn.options import TrainOptions
+from stretto.learn.samples import collect
+from stretto.learn.update import Learner
+from stretto.learn.usable import Exclusion, Recorded
 from stretto.testing.request import request_for
+from stretto.types.messages import Request
+from stretto.types.protocols import Component
 from tests.e2e.polyglot.walks import Round, answer_of, walks
+from tests.unit.learn.worlds import run_of, step_of
 
 from scoring import reference_of  # isort: skip  # of the retail example
 from world import Split, tasks_of  # isort: skip
@@ -249,6 +259,47 @@ async def test_the_planner_in_node_takes_what_the_one_in_python_takes(running: R
             assert told["confidence"] == pytest.approx(expected["confidence"], rel=1e-9)
             chosen.add(told["action"])
     assert len(chosen) > 10, "few kinds of choice were compared"
+
+
+@pytest.fixture(params=[(), ("--sample",)], ids=["the likeliest", "drawn"])
+async def choosing(running: Running, request: pytest.FixtureRequest) -> AsyncIterator[tuple[Component, bool]]:
+    """The planner in Node as a step has it, and whether it draws."""
+    planners = [server for server in SERVERS if server.name == "planner"]
+    told = {"planner": ["--weights", str(running.weights), *request.param]}
+    with started(planners, free=True, told=told) as ports:
+        component = make_acp({"url": f"acp+http://127.0.0.1:{ports['planner']}#planner"}, "planner", POLYGLOT)
+        assert isinstance(component, AcpComponent)
+        yield component, bool(request.param)
+        await component.close()
+
+
+async def test_what_the_planner_in_node_chose_is_learnt_from_as_what_the_one_in_python_chose(
+    choosing: tuple[Component, bool], running: Running, rounds: list[Round]
+) -> None:
+    """Under the weights that both have, its log-probabilities are those that Python gives."""
+    there, draws = choosing
+    here = policy(checkpoint=running.weights)
+    recorded = []
+    for number, each in enumerate(rounds[:100]):
+        seen = each.situation
+        given = {"words": each.words, **{name: seen[name] for name in ("state", "about", "available")}}
+        call = request_for(**given).call
+        call = msgspec.structs.replace(call, run=msgspec.structs.replace(call.run, seed=number // 2))
+        answer = await there(Request(given, call))
+        assert (await there(Request(given, call))).actions == answer.actions
+        step = step_of("planner", given, answer.output, actions=answer.actions)
+        recorded.append(Recorded(run=run_of(f"run-{number}", [step], float(number % 2))))
+    if not draws:
+        likeliest = policy(checkpoint=running.weights, sample=False)
+        ours = (await likeliest(request_for(**given))).actions[0]
+        theirs = msgspec.structs.replace(answer.actions[0], logprob=ours.logprob)
+        assert theirs == ours
+    samples = collect(recorded, here)
+    taken = samples.excluded.get(Exclusion.NOT_SAMPLED, 0)
+    assert (samples.decisions > 50, taken > 50) == (draws, not draws)
+    if draws:
+        report = Learner(here, TrainOptions()).learn(samples, 1)
+        assert (report.acted, report.weights != report.acted) == (here.weights_digest, True)
 
 
 def in_order(value: Any) -> bytes:

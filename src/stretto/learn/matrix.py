@@ -54,7 +54,9 @@ class Seen:
         if self.about_DF is None:
             return scores_BK
         shared_D: Floats = self.about_DF @ weights_FK[:, -1]
-        return scores_BK[:, :-1] + shared_D.reshape(len(scores_BK), -1)
+        own_BA = scores_BK[:, :-1]
+        summed_BA: Floats = own_BA + shared_D.reshape(own_BA.shape)  # of no decisions too
+        return summed_BA
 
     def gradient(self, grad_BA: Floats) -> Floats:
         """F by K: of the weights, given that of the scores; the adjoint of `scores`."""

@@ -11,11 +11,13 @@ import pytest
 
 from stretto.components.policy import SoftmaxPolicy
 from stretto.components.policy_weights import PolicyWeights
+from stretto.learn.options import TrainOptions
 from stretto.learn.samples import collect, logprobs_of
+from stretto.learn.update import Learner
 from stretto.learn.usable import DOWNWEIGHT, Downgraded, Exclusion, Group, Recorded
 from stretto.record.model import NULL, Annotation, ErrorInfo, Manifest, Run, StepRecord
 from stretto.types.enums import Reason, RunStatus, StepStatus
-from stretto.types.errors import PolicyMismatchError
+from stretto.types.errors import LearningError, PolicyMismatchError
 from stretto.types.ids import RunId
 from stretto.types.json import JsonObject
 from tests.unit.learn.worlds import ZERO, action_of, decide, run_of, step_of
@@ -224,6 +226,14 @@ def test_choices_among_other_alternatives_are_an_error() -> None:
     step = choice("buy", support=("buy", "sell"), logprob=-math.log(2))
     with pytest.raises(PolicyMismatchError, match=r"chooses from \['look', 'buy', 'end'\].* among \['buy', 'sell'\]"):
         fold(run_of("r1", [step], 1.0))
+
+
+def test_a_policy_that_reads_facts_of_its_alternatives_may_have_no_samples_too() -> None:
+    reading = SoftmaxPolicy("planner", ("look", "buy", "end"), about="about")
+    samples = collect([], reading)
+    assert samples.decisions == 0
+    with pytest.raises(LearningError, match="update 1 has no decision to learn from"):
+        Learner(reading, TrainOptions()).learn(samples, 1)
 
 
 def test_no_runs_are_no_samples() -> None:
