@@ -1,11 +1,11 @@
 """From JSON to a program's input, and from its output to JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final, Protocol
 
 from stretto.components.exec.declared_field import Field
 from stretto.spec.nodes import MAX_QUOTED_CHARS, quote
-from stretto.types.errors import ContractError, Violation
+from stretto.types.errors import ContractError, UsageError, Violation
 from stretto.types.json import Json, JsonObject, Schema
 
 MOST_BYTES_SHOWN: Final = 20
@@ -94,6 +94,18 @@ def unknown_names(row: JsonObject, fields: Sequence[Field], pointer: str, misfit
         if name not in names:
             expected = f"one of the fields {', '.join(sorted(names))}"
             misfits.add(pointer_to(pointer, name), row[name], expected)
+
+
+def check_once(places: Sequence[tuple[Hashable, str]], what: str) -> None:
+    """Raise UsageError for a place of a request that is given twice: one value would take the place of the other.
+
+    Each is told apart by the first, and called by the second.
+    """
+    seen: set[Hashable] = set()
+    for place, name in places:
+        if place in seen:
+            raise UsageError(f"`request` has two fields {what} '{name}'")
+        seen.add(place)
 
 
 def pointer_to(above: str, name: str) -> str:

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 from stretto.components.exec.codec_of import text_codec
-from stretto.components.exec.codecs import Misfits, UnreadableError, pointer_to, rows_of, shown, unknown_names, value_of
+from stretto.components.exec.codecs import (
+    Misfits,
+    UnreadableError,
+    check_once,
+    pointer_to,
+    rows_of,
+    shown,
+    unknown_names,
+    value_of,
+)
 from stretto.components.exec.declared_field import Field
 from stretto.components.exec.message import LineEnd, Message
 from stretto.components.exec.misfit import MisfitError
@@ -53,6 +62,7 @@ class CsvEncoder:
     def _check_own_words(self, encoding: str) -> None:
         """Raise UsageError for what the declaration itself puts into each message, and no bytes of it stand for."""
         titles = [column.title for column in self._columns] if self._message.header else []
+        check_once([(title, title) for title in titles], "in the column")
         constants = [column.field.constant or "" for column in self._columns]
         for text in (*titles, *constants, self._message.delimiter, self._message.quote):
             try:

@@ -5,7 +5,16 @@ import re
 from typing import Final
 
 from stretto.components.exec.codec_of import text_codec, wrong_field
-from stretto.components.exec.codecs import Misfits, UnreadableError, pointer_to, rows_of, shown, unknown_names, value_of
+from stretto.components.exec.codecs import (
+    Misfits,
+    UnreadableError,
+    check_once,
+    pointer_to,
+    rows_of,
+    shown,
+    unknown_names,
+    value_of,
+)
 from stretto.components.exec.declared_field import Field
 from stretto.components.exec.message import Message
 from stretto.components.exec.misfit import MisfitError
@@ -75,6 +84,8 @@ class XmlEncoder:
         self._message = message
         self._each = XmlPath(message.each or "row", message.namespaces, "`each`")
         self._parts = [_Part(field, message) for field in message.fields]
+        paths = [part.path for part in self._parts]
+        check_once([((*path.steps, path.attribute), path.text) for path in paths], "at the path")
         self._empty()
         self.schema = input_schema([(p.field, p.codec.takes) for p in self._parts if p.codec], message.rows)
 
