@@ -10,6 +10,7 @@ from stretto.learn.advantage import Advantages
 from stretto.learn.tokens import TokenSamples
 from stretto.record.conversation import request_at
 from stretto.record.model import Run
+from stretto.types.errors import UsageError
 from stretto.types.ids import RunId
 from stretto.types.json import Json, JsonObject
 
@@ -21,7 +22,8 @@ _ASKED: Final = ("messages", "prompt", "tools", "functions", "response_format")
 
 
 def sample_lines(samples: TokenSamples, advantages: Advantages, runs: Mapping[RunId, Run]) -> Iterator[bytes]:
-    """A line for each sequence. Where the server did not tell a prompt's ids, `request` holds what was asked."""
+    """A line for each sequence. Where the server did not tell a prompt's ids, `request` holds what was asked, as far as
+    the record has it."""
     for at, sequence in enumerate(samples.sequences):
         index = int(samples.run_S[at])
         run = runs[samples.runs[index]]
@@ -48,10 +50,15 @@ def sample_lines(samples: TokenSamples, advantages: Advantages, runs: Mapping[Ru
         )
 
 
-def asked(run: Run, path: str) -> JsonObject:
-    """What a model was asked in a step, as far as a prompt is made of it."""
-    request: dict[str, Json] = {name: value for name, value in request_at(run, path).items() if name in _ASKED}
+def asked(run: Run, path: str) -> JsonObject | None:
+    """What a model was asked in a step, as far as a prompt is made of it; None where the record lacks what it goes on
+    with, a step that was lost."""
     sent = [call.messages for step in run.steps if step.path == path for call in step.model_calls]
+    try:
+        whole = request_at(run, path)
+    except UsageError:
+        return None
+    request: dict[str, Json] = {name: value for name, value in whole.items() if name in _ASKED}
     if sent and sent[0] is not None:  # a declared system message stands in them, and not in the step's input
         request.pop("prompt", None)
         request["messages"] = sent[0]

@@ -11,6 +11,7 @@ from stretto.learn.advantage import Scale
 from stretto.learn.sample_lines import sample_lines
 from stretto.learn.tokens import TokenSamples, collect_tokens, only_model
 from stretto.learn.usable import DOWNWEIGHT, Downgraded, Exclusion, Group, Recorded
+from stretto.record.canonical import snapshot
 from stretto.record.model import ErrorInfo, Run, StepRecord
 from stretto.types.enums import Reason, RunStatus, StepStatus
 from stretto.types.errors import LearningError
@@ -152,3 +153,16 @@ def test_where_a_prompt_has_no_ids_the_line_says_what_was_asked() -> None:
     run = run_of("r1", [completed(call={"prompt_ids": None, "messages": sent})], 1.0)
     (line,) = lines_of(fold(run), run)
     assert line["request"] == {"messages": sent, "tools": [{"name": "t"}]}
+
+
+def test_a_request_that_goes_on_with_a_step_that_was_lost_is_unknown() -> None:
+    """The rest of the line is there, and so are all other lines."""
+    asked: JsonObject = {"$after": "llm", "messages": [{"role": "user", "content": "and?"}]}
+    first = completed(call={"prompt_ids": None})
+    second = completed(call={"prompt_ids": None}, path="llm-2", input=msgspec.Raw(snapshot(asked)), started_ms=1.0)
+    run = run_of("r1", [first, second], 1.0)
+    said = [{"role": "user", "content": "hi"}, {"role": "user", "content": "and?"}]
+    assert [line["request"]["messages"] for line in lines_of(fold(run), run)] == [said[:1], said]
+    run = run_of("r1", [second], 1.0)
+    (line,) = lines_of(fold(run), run)
+    assert (line["request"], line["completion_ids"]) == (None, [3, 4])
