@@ -140,6 +140,17 @@ class Engine:
         run.status, run.reason, run.error = None, None, None
         return await self._execute(plan, request, run, decoded(run.input), history, journal)
 
+    def begin(self, plan: Plan, admitted: Admitted, journal: Journal) -> tuple[RunState, Budget]:
+        """A run about to begin, and what it may spend, for whoever executes the plan otherwise than `run` does.
+
+        Call it in the event loop of the run. It is over with `ending.finish`, which seals it in the journal.
+        """
+        plan = self._tuned.of(plan)
+        run, now = self._record_of(plan, admitted), _time_of(asyncio.get_running_loop())
+        began, watch = now(), Watch(asyncio.get_running_loop())
+        state = self._state_of(plan, admitted.request, run, None, journal, now, began, watch)
+        return state, Budget.start(admitted.request.budget or plan.budget, began)
+
     # execution
 
     def _record_of(self, plan: Plan, admitted: Admitted) -> Run:

@@ -66,10 +66,29 @@ class Place(msgspec.Struct):
 
     def fail(self, error: StrettoError, *, simulated: bool, evidence: dict[str, Json] | None = None) -> StepFailed:
         """Record that the step failed before it could call anything; returns what to raise."""
-        info, reason = error_info(error, self.path), reason_of(error)
-        record = self.failure(self.state.now(), info, reason)
-        record.simulated = simulated
-        if evidence is not None:
-            record.evidence = evidence
-        self.state.keep(record)
-        return StepFailed(info, reason, simulated=simulated)
+        return failed_uncalled(self.state, self.path, error, simulated=simulated, evidence=evidence)
+
+
+def failed_uncalled(
+    state: RunState,
+    path: StepPath,
+    error: StrettoError,
+    *,
+    simulated: bool = False,
+    evidence: dict[str, Json] | None = None,
+) -> StepFailed:
+    """Record that a step failed before it could call anything; returns what to raise."""
+    info, reason, now = error_info(error, path), reason_of(error), state.ms(state.now())
+    record = StepRecord(
+        path=path,
+        status=StepStatus.FAILED,
+        started_ms=now,
+        ended_ms=now,
+        reason=reason,
+        error=info,
+        simulated=simulated,
+    )
+    if evidence is not None:
+        record.evidence = evidence
+    state.keep(record)
+    return StepFailed(info, reason, simulated=simulated)

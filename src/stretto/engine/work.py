@@ -33,13 +33,13 @@ async def do_work(state: RunState, request: RunRequest, frame: Frame, lane: Lane
     try:
         if run.evidence:
             _hold_input(state)
-        frame[MEMORY] = await _read_memory(state, request.memory, lane)
+        frame[MEMORY] = await read_memory(state, request.memory, lane)
         if state.history is not None:
             state.taint = taint_of(state.history, run)
         await run_block(state, state.plan.body, frame, "", lane, state.taint)
         if state.history is not None and state.history.outputs:
             _hold_to_use(state, state.history)
-        _read_output(state, frame)
+        read_output(state, frame)
     except StepFailed as failure:
         run.status, run.reason, run.error = failure.status, failure.reason, failure.error
 
@@ -60,7 +60,7 @@ def _hold_to_use(state: RunState, history: History) -> None:
         raise StepFailed(error_info(error, ""), reason_of(error)) from error
 
 
-async def _read_memory(state: RunState, given: JsonObject | None, lane: Lane) -> JsonObject:
+async def read_memory(state: RunState, given: JsonObject | None, lane: Lane) -> JsonObject:
     """Values of the `memory` root: those given, those a recorded run saw, or those the memory component tells."""
     history, run = state.history, state.run
     if given is None and history is not None and history.run.memory != NULL:
@@ -76,7 +76,7 @@ async def _read_memory(state: RunState, given: JsonObject | None, lane: Lane) ->
     return given
 
 
-def _read_output(state: RunState, frame: Frame) -> None:
+def read_output(state: RunState, frame: Frame) -> None:
     """Build the run's output and hold it to the contract."""
     plan, run = state.plan, state.run
     if plan.output_resources and state.live is not None:

@@ -10,6 +10,8 @@ from stretto.plan.breach import is_left_out
 from stretto.plan.calls import Calls
 from stretto.plan.codes import PlanCode
 from stretto.plan.declare import Carried, Declarations
+from stretto.plan.expr import path_getter
+from stretto.plan.expr.access import reads_object
 from stretto.plan.fields import Read, Reader, compile_mapping
 from stretto.plan.finding import Finder
 from stretto.plan.flow import Writers, block_of, declared_order
@@ -30,7 +32,6 @@ from stretto.spec.model import (
 )
 from stretto.spec.report import Report
 from stretto.spec.source import Located
-from stretto.types.json import JsonObject
 
 
 class Blocks:
@@ -184,7 +185,7 @@ class Blocks:
         if own is None:
             return None
         self._slots.read |= own.reads
-        return Block(ops=(replace(own, name="", share=None),), linear=True), _slot_getter(own_slot)
+        return Block(ops=(replace(own, name="", share=None),), linear=True), path_getter(own_slot, ())
 
     def _item_type(self, place: Located[str], kind: ValueType) -> ValueType:
         if kind.kind in (Kind.DYN, Kind.ARRAY):
@@ -254,12 +255,5 @@ def _carry(name: str, slot: int, start: Read, writers: Sequence[Binding]) -> Car
     return replace(carry, next=written.get, next_reads=written.slots)
 
 
-def _slot_getter(slot: int) -> Getter:
-    return lambda frame: frame[slot]
-
-
 def _object_getter(parts: Sequence[tuple[str, int]]) -> Getter:
-    def get(frame: list[object]) -> JsonObject:
-        return {name: frame[slot] for name, slot in parts}  # type: ignore[misc]  # slots hold JSON
-
-    return get
+    return reads_object([(name, path_getter(slot, ())) for name, slot in parts])

@@ -10,9 +10,10 @@ from types import MappingProxyType
 from typing import Final
 
 from stretto.plan.expr import Leaf, UnknownPath, descend, path_getter
-from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN, Frame, Getter
+from stretto.plan.expr.access import first_of, reads_object
+from stretto.plan.model import INPUT, MEMORY, RESOURCES, RUN
 from stretto.plan.valuetype import DYN, Kind, Missing, ValueType, at, join, object_of
-from stretto.types.json import Json, PathPart, ValuePath, render_path
+from stretto.types.json import PathPart, ValuePath, render_path
 
 NO_STEPS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -187,19 +188,10 @@ def _first_of(leaves: Sequence[Leaf]) -> Leaf:
     """Reads the first that is not null."""
     if len(leaves) == 1:
         return leaves[0]
-    getters = tuple(leaf.get for leaf in leaves)
-
-    def get(frame: Frame) -> Json:
-        for each in getters:
-            value = each(frame)
-            if value is not None:
-                return value
-        return None
-
     kind = leaves[0].type
     for leaf in leaves[1:]:
         kind = join(kind, leaf.type)
-    return Leaf(get, kind, _slots(leaves))
+    return Leaf(first_of(tuple(leaf.get for leaf in leaves)), kind, _slots(leaves))
 
 
 def _object_leaf(name: _Name) -> Leaf:
@@ -208,11 +200,7 @@ def _object_leaf(name: _Name) -> Leaf:
         part: _first_of([_leaf(writer) for writer in child.writers]) if child.writers else _object_leaf(child)
         for part, child in name.children.items()
     }
-    getters: tuple[tuple[str, Getter], ...] = tuple((part, leaf.get) for part, leaf in parts.items())
-
-    def get(frame: Frame) -> Json:
-        return {part: each(frame) for part, each in getters}
-
+    get = reads_object(tuple((part, leaf.get) for part, leaf in parts.items()))
     return Leaf(get, object_of({part: leaf.type for part, leaf in parts.items()}), _slots(parts.values()))
 
 

@@ -381,6 +381,10 @@ class Workflow:
         finally:
             await share.close()
 
+    async def engine(self) -> Engine:
+        """The engine, with everything open that it needs: for whoever executes the plan otherwise than `run` does."""
+        return await self._ready()
+
     async def _ready_to_answer(self) -> Engine:
         """The engine, for runs that a fallback may answer when not everything is open."""
         if self._answering is None:

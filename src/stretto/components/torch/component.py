@@ -181,7 +181,7 @@ class TorchComponent:
         with torch.no_grad():
             found = self.compute(self.module, fields, rows=1)
         output: JsonObject = {name: found[name][0].tolist() for name in signature.outputs}
-        rewards = tuple(_reward(name, found[name].item()) for name in signature.rewards)
+        rewards = tuple(reward_of(name, found[name].item()) for name in signature.rewards)
         output |= {reward.name: reward.value for reward in rewards}
         actions = tuple(self._choose(name, found[name], request.call, output) for name in signature.chooses)
         return Response(output=output, actions=actions, rewards=rewards)
@@ -214,7 +214,7 @@ class FunctionModule(nn.Module):
         return self._function(**fields)
 
 
-def _reward(name: str, value: float) -> Reward:
+def reward_of(name: str, value: float) -> Reward:
     """A term of the run's reward; NaN says that it is not known."""
     return Reward(name=name, value=None if math.isnan(value) else value)
 

@@ -10,7 +10,7 @@ import operator
 from typing import Any, Final
 
 from stretto.plan.expr import macros
-from stretto.plan.expr.access import as_number, path_getter
+from stretto.plan.expr.access import as_number, path_getter, reads_each
 from stretto.plan.expr.arithmetic import OPERATIONS, negated
 from stretto.plan.expr.check import Checked
 from stretto.plan.expr.evaluators import (
@@ -42,6 +42,7 @@ from stretto.plan.expr.syntax import (
     ListOf,
     Literal,
     Logic,
+    Macro,
     MapOf,
     Node,
     Select,
@@ -176,7 +177,8 @@ class _Compiler:
             kept = self.build(node.filter) if node.filter else None
         finally:
             self._level -= 1
-        return macros.compile_macro(node.macro, target, body, kept)
+        compiled = macros.compile_macro(node.macro, target, body, kept)
+        return reads_each(compiled, target, body) if node.macro is Macro.MAP and kept is None else compiled
 
     def _binary(self, node: Binary) -> Evaluate:
         if node.operator in ("==", "!="):

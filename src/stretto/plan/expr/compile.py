@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from stretto.plan.expr.access import Accessor
+from stretto.plan.expr.access import Accessor, around
 from stretto.plan.expr.check import Checked, check
 from stretto.plan.expr.closures import compile_closure
 from stretto.plan.expr.constants import constant_problems
@@ -108,7 +108,7 @@ def _evaluator(checked: Checked, *, boolean: bool) -> Accessor:
         except NoValue as error:
             raise _explained(source, error, {path: get(frame) for path, get in reads}) from error
 
-    return evaluate
+    return around(evaluate, run)
 
 
 def _condition(run: Accessor) -> Accessor:

@@ -1,0 +1,4 @@
+"""The second interpreter of a Plan: a batch of runs at a time, with tensors kept, as an ``nn.Module``.
+
+A batch has one frame, whose slots hold columns (`columns`): what all its runs have at one place.
+"""

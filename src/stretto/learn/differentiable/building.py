@@ -1,0 +1,83 @@
+"""From a Plan to the batch interpreter's steps, and what it cannot do."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
+
+from stretto.components.torch.component import TorchComponent
+from stretto.learn.differentiable.inner import SubNode
+from stretto.learn.differentiable.inside import InsideNode
+from stretto.learn.differentiable.items import MapNode
+from stretto.learn.differentiable.node import Node
+from stretto.learn.differentiable.outside import OutsideNode
+from stretto.learn.differentiable.rounds import LoopNode
+from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, Plan, SubOp, block_in
+
+
+def build(block: Block, length: int, prefix: str = "") -> list[Node]:
+    """The steps of a block and of those inside."""
+    return [_node(op, length, prefix + op.name) for op in block.ops]
+
+
+def _node(op: AnyOp, length: int, place: str) -> Node:
+    match op:
+        case CallOp(component=TorchComponent() as component):
+            return InsideNode(op, component, length, place)
+        case CallOp():
+            return OutsideNode(op, length, place)
+        case MapOp():
+            return MapNode(op, build(op.body, length, place if op.sole_call else f"{place}/"), length, place)
+        case LoopOp():
+            return LoopNode(op, build(op.body, length, f"{place}/"), length, place)
+        case SubOp():
+            return SubNode(op, build(op.plan.body, op.plan.slots, f"{place}/"), length, place)
+        case _:
+            assert_never(op)
+
+
+def inside_of(nodes: Sequence[Node]) -> Iterator[InsideNode]:
+    """Every differentiable step, also those inside others."""
+    for node in nodes:
+        if isinstance(node, InsideNode):
+            yield node
+        elif isinstance(node, MapNode | LoopNode | SubNode):
+            yield from inside_of(node.body)
+
+
+def refusals(plan: Plan) -> list[str]:
+    """What of a plan this interpreter cannot do, in words; empty when it can do all."""
+    found = [f"{what} {why}" for what, why in _whole(plan)]
+    return found + [f"step '{place}' {why}" for place, op in _ops(plan.body) for why in _why_not(op)]
+
+
+def _whole(plan: Plan) -> Iterator[tuple[str, str]]:
+    if plan.business is not None:
+        yield "`fallback` of the workflow", "answers in place of a run, which teaches nothing of its choices"
+    if plan.resources is not None:
+        yield "`resources`", "is what probes tell at each step, which a batch does at another time"
+
+
+def _ops(block: Block, prefix: str = "") -> Iterator[tuple[str, AnyOp]]:
+    for op in block.ops:
+        place = prefix + op.name
+        yield place, op
+        inner = block_in(op)
+        if inner is not None:
+            yield from _ops(inner, f"{place}/")
+
+
+def _why_not(op: AnyOp) -> Iterator[str]:
+    if isinstance(op, SubOp) and (op.crossings_in or op.crossings_out or op.plan.crossings_in or op.plan.crossings_out):
+        yield "is a sub-workflow with values in semantic domains, which only the engine aligns"
+    if not isinstance(op, CallOp) or not isinstance(op.component, TorchComponent):
+        return
+    if op.crossings_in or op.crossings_out:
+        yield "is differentiable and has values in semantic domains, which only the engine aligns"
+    if op.rejects is not None:
+        yield "is differentiable and retries by `when`: a module answers the same again"
+    if op.hedge is not None:
+        yield "is differentiable and hedges: a module answers the same again"
+
+
+def components_in(nodes: Sequence[Node]) -> Mapping[str, TorchComponent]:
+    """The differentiable components, by name."""
+    return {node.name: node.component for node in inside_of(nodes)}

@@ -1,0 +1,316 @@
+"""Columns: what all rows of a batch have at one place.
+
+A plain path is read from a column as from a value. Everything else reads `json`: the rows as the engine would see them,
+detached, made once and only when asked for. Where a column says what is present, the other rows read as null.
+Shape letters: B rows, A alternatives, M items of all rows.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from stretto.learn.differentiable.index import Index
+from stretto.types.json import Json, PathPart
+
+
+class Column(ABC):
+    """One place of B rows."""
+
+    size: int
+
+    @property
+    @abstractmethod
+    def present(self) -> Tensor | None:
+        """[B], False where null is read; None when nothing is null."""
+
+    @abstractmethod
+    def rows(self) -> list[Json]:
+        """As JSON."""
+
+    @cached_property
+    def json(self) -> list[Json]:
+        """As JSON, detached; made once. Whoever changes a value takes a copy."""
+        return self.rows()
+
+    def below(self, part: PathPart) -> "Column":  # noqa: ARG002  # of most columns nothing is below
+        """What stands below each row's value at a name or index; null where nothing does."""
+        return nulls(self.size)
+
+    @abstractmethod
+    def take(self, index: Index) -> "Column":
+        """These rows."""
+
+    @abstractmethod
+    def scatter(self, index: Index, size: int) -> "Column":
+        """A column of that size which has these rows there, and null elsewhere."""
+
+
+class Rows(Column):
+    """JSON values."""
+
+    def __init__(self, values: list[Json]) -> None:
+        self.values = values
+        self.size = len(values)
+
+    @cached_property
+    def present(self) -> Tensor | None:
+        if None not in self.values:
+            return None
+        return torch.tensor([value is not None for value in self.values])
+
+    def rows(self) -> list[Json]:
+        return self.values
+
+    def below(self, part: PathPart) -> Column:
+        return Rows([value_below(value, part) for value in self.values])
+
+    def take(self, index: Index) -> Column:
+        values = self.values
+        return Rows([values[row] for row in index.rows])
+
+    def scatter(self, index: Index, size: int) -> Column:
+        spread: list[Json] = [None] * size
+        for row, value in zip(index.rows, self.values, strict=True):
+            spread[row] = value
+        return Rows(spread)
+
+
+class Tensors(Column):
+    """A tensor [B, ...], with its graph."""
+
+    def __init__(self, value: Tensor, present: Tensor | None = None) -> None:
+        self.value = value
+        self._present = present
+        self.size = value.shape[0]
+
+    @property
+    def present(self) -> Tensor | None:
+        return self._present
+
+    def rows(self) -> list[Json]:
+        return _but_absent(self.value.detach().tolist(), self._present)
+
+    def below(self, part: PathPart) -> Column:
+        if isinstance(part, int) and self.value.dim() > 1 and 0 <= part < self.value.shape[1]:
+            return Tensors(self.value[:, part], self._present)
+        return nulls(self.size)
+
+    def take(self, index: Index) -> Column:
+        return Tensors(self.value[index.on(self.value)], _taken(self._present, index))
+
+    def scatter(self, index: Index, size: int) -> Column:
+        return Tensors(spread(self.value, index, size), _spread_presence(self._present, index, size))
+
+
+class Choices(Column):
+    """A discrete choice: in JSON its name, to a module one-hot."""
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        chosen_B: Tensor,
+        log_p_BA: Tensor,
+        *,
+        relaxed_BA: Tensor | None = None,
+        present: Tensor | None = None,
+    ) -> None:
+        self.names = names
+        self.chosen_B = chosen_B
+        self.log_p_BA = log_p_BA
+        """float64, with its graph."""
+        self.relaxed_BA = relaxed_BA
+        """What modules are given in place of the one-hot: its value, or near it, with a gradient."""
+        self._present = present
+        self.size = chosen_B.shape[0]
+
+    @property
+    def present(self) -> Tensor | None:
+        return self._present
+
+    @property
+    def one_hot_BA(self) -> Tensor:
+        """What a module is given, float32."""
+        if self.relaxed_BA is not None:
+            return self.relaxed_BA
+        return torch.nn.functional.one_hot(self.chosen_B, len(self.names)).float()
+
+    def rows(self) -> list[Json]:
+        return _but_absent([self.names[chosen] for chosen in self.chosen_B.tolist()], self._present)
+
+    def take(self, index: Index) -> Column:
+        return self._each(lambda value: value[index.on(value)], _taken(self._present, index))
+
+    def scatter(self, index: Index, size: int) -> Column:
+        present = _spread_presence(self._present, index, size)
+        return self._each(lambda value: spread(value, index, size), present)
+
+    def _each(self, do: Any, present: Tensor | None) -> "Choices":
+        relaxed_BA = None if self.relaxed_BA is None else do(self.relaxed_BA)
+        return Choices(self.names, do(self.chosen_B), do(self.log_p_BA), relaxed_BA=relaxed_BA, present=present)
+
+
+class Fields(Column):
+    """Objects: a column for each name."""
+
+    def __init__(self, fields: Mapping[str, Column], size: int, present: Tensor | None = None) -> None:
+        self.fields = fields
+        self.size = size
+        self._present = present
+
+    @property
+    def present(self) -> Tensor | None:
+        return self._present
+
+    def rows(self) -> list[Json]:
+        columns = [(name, column.json) for name, column in self.fields.items()]
+        return _but_absent([{name: values[row] for name, values in columns} for row in range(self.size)], self._present)
+
+    def below(self, part: PathPart) -> Column:
+        found = self.fields.get(part) if isinstance(part, str) else None
+        return nulls(self.size) if found is None else found
+
+    def take(self, index: Index) -> Column:
+        taken = {name: column.take(index) for name, column in self.fields.items()}
+        return Fields(taken, len(index), _taken(self._present, index))
+
+    def scatter(self, index: Index, size: int) -> Column:
+        fields = {name: column.scatter(index, size) for name, column in self.fields.items()}
+        return Fields(fields, size, _spread_presence(self._present, index, size))
+
+
+class Lists(Column):
+    """Lists, of any length: the items of all rows in one column, row after row."""
+
+    def __init__(self, items: Column, counts: Sequence[int | None]) -> None:
+        self.items = items
+        self.counts = counts
+        """Of each row; None where there is no list."""
+        self.size = len(counts)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each row's items begin."""
+        return [0, *accumulate(count or 0 for count in self.counts)]
+
+    @cached_property
+    def present(self) -> Tensor | None:
+        return None if None not in self.counts else torch.tensor([count is not None for count in self.counts])
+
+    def stacked(self) -> Column:
+        """The lists as one tensor [B, N, ...] where each has N items that are tensors; itself otherwise."""
+        counts, items = set(self.counts), self.items
+        if isinstance(items, Tensors) and items.present is None and len(counts) == 1 and (count := counts.pop()):
+            return Tensors(items.value.reshape(self.size, count, *items.value.shape[1:]))
+        return self
+
+    def rows(self) -> list[Json]:
+        items, starts = self.items.json, self.starts
+        return [
+            None if count is None else items[at : at + count] for at, count in zip(starts, self.counts, strict=False)
+        ]
+
+    def below(self, part: PathPart) -> Column:
+        if not isinstance(part, int):
+            return nulls(self.size)
+        having = [row for row, count in enumerate(self.counts) if count is not None and 0 <= part < count]
+        found = self.items.take(Index([self.starts[row] + part for row in having]))
+        return found if len(having) == self.size else found.scatter(Index(having), self.size)
+
+    def take(self, index: Index) -> "Lists":
+        counts = [self.counts[row] for row in index.rows]
+        items = [
+            self.starts[row] + item for row, count in zip(index.rows, counts, strict=True) for item in range(count or 0)
+        ]
+        return Lists(self.items.take(Index(items)), counts)
+
+    def scatter(self, index: Index, size: int) -> Column:
+        order = sorted(range(self.size), key=index.rows.__getitem__)
+        items = self.items if order == list(range(self.size)) else self.take(Index(order)).items
+        counts: list[int | None] = [None] * size
+        for row, count in zip(index.rows, self.counts, strict=True):
+            counts[row] = count
+        return Lists(items, counts)
+
+
+def nulls(size: int) -> Rows:
+    """A column in which nothing is."""
+    return Rows([None] * size)
+
+
+def value_below(value: Json, part: PathPart) -> Json:
+    """One step of a path, as the engine's accessors read it: null where there is nothing."""
+    if isinstance(part, str):
+        return value.get(part) if isinstance(value, dict) else None
+    return value[part] if isinstance(value, list) and 0 <= part < len(value) else None
+
+
+def select(mask: Tensor, one: Column, other: Column) -> Column:
+    """`one` where the mask is true, `other` elsewhere; tensors stay tensors where both are of one shape."""
+    if isinstance(one, Tensors) and isinstance(other, Tensors) and one.value.shape == other.value.shape:
+        return Tensors(where(mask, one.value, other.value), _where_present(mask, one, other))
+    if isinstance(one, Choices) and isinstance(other, Choices) and one.names == other.names:
+        return Choices(
+            one.names,
+            where(mask, one.chosen_B, other.chosen_B),
+            where(mask, one.log_p_BA, other.log_p_BA),
+            relaxed_BA=where(mask, one.one_hot_BA, other.one_hot_BA),
+            present=_where_present(mask, one, other),
+        )
+    if isinstance(one, Fields) and isinstance(other, Fields) and one.fields.keys() == other.fields.keys():
+        fields = {name: select(mask, one.fields[name], other.fields[name]) for name in one.fields}
+        return Fields(fields, one.size, _where_present(mask, one, other))
+    if mask.all():
+        return one
+    if not mask.any():
+        return other
+    return Rows([a if is_one else b for is_one, a, b in zip(mask.tolist(), one.json, other.json, strict=True)])
+
+
+def first_of(columns: Sequence[Column]) -> Column:
+    """Of each row the first that is not null."""
+    found = columns[0]
+    for column in columns[1:]:
+        mask = found.present
+        if mask is None:
+            return found
+        found = select(mask, found, column)
+    return found
+
+
+def spread(value: Tensor, index: Index, size: int) -> Tensor:
+    """Rows of a tensor put to their places among zeros."""
+    return value.new_zeros((size, *value.shape[1:])).index_copy(0, index.on(value), value)
+
+
+def where(mask: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    """Rows of `one` where the mask is true, of `other` elsewhere."""
+    return torch.where(mask.to(one.device).reshape(-1, *[1] * (one.dim() - 1)), one, other)
+
+
+def _where_present(mask: Tensor, one: Column, other: Column) -> Tensor | None:
+    if one.present is None and other.present is None:
+        return None
+    everywhere = torch.ones(one.size, dtype=torch.bool)
+    a = everywhere if one.present is None else one.present
+    b = everywhere if other.present is None else other.present
+    return torch.where(mask, a, b)
+
+
+def _but_absent(values: list[Any], present: Tensor | None) -> list[Json]:
+    if present is None:
+        return values
+    return [value if here else None for value, here in zip(values, present.tolist(), strict=True)]
+
+
+def _taken(present: Tensor | None, index: Index) -> Tensor | None:
+    return None if present is None else present[index.tensor]
+
+
+def _spread_presence(present: Tensor | None, index: Index, size: int) -> Tensor:
+    """Presence in a scattered column."""
+    return index.mask(size) if present is None else spread(present, index, size)

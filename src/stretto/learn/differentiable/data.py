@@ -1,0 +1,42 @@
+"""A batch's input: requests that were admitted, and what was made of them once for all passes over them."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from stretto.engine.admission import Admitted
+from stretto.learn.differentiable.columns import Rows
+from stretto.learn.differentiable.index import Index
+from stretto.types.json import Json
+
+
+class Batch:
+    """Requests of a workflow, checked. What modules read of the input is made a tensor once, also for parts of it."""
+
+    def __init__(
+        self, admitted: Sequence[Admitted], *, whole: "Batch | None" = None, index: Index | None = None
+    ) -> None:
+        self.admitted = admitted
+        self.input = Rows([each.value for each in admitted])
+        self.references: list[Json] = [each.request.reference for each in admitted]
+        self._whole = whole
+        self._index = index
+        self._made: dict[Hashable, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.admitted)
+
+    def part(self, rows: Sequence[int]) -> "Batch":
+        """Some of the requests, in this order, which share what was made of them all."""
+        if self._whole is not None and self._index is not None:
+            return self._whole.part([self._index.rows[row] for row in rows])
+        index = Index([*rows])
+        return Batch([self.admitted[row] for row in index.rows], whole=self, index=index)
+
+    def once(self, key: Hashable, make: Callable[["Batch"], Any], take: Callable[[Any, Index], Any]) -> Any:
+        """What is made of the requests, made once; `take` gives that of some rows."""
+        if key not in self._made:
+            if self._whole is None or self._index is None:
+                self._made[key] = make(self)
+            else:
+                self._made[key] = take(self._whole.once(key, make, take), self._index)
+        return self._made[key]

@@ -1,0 +1,230 @@
+"""Steps whose component is a module: computed for all rows at once, with the graph kept."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from stretto.components.torch import choices
+from stretto.components.torch.component import TorchComponent
+from stretto.components.torch.shape import DType, Shape, Tensorial
+from stretto.components.torch.signature import PROBABILITIES, REFERENCE
+from stretto.learn.differentiable.cohort import Cohort
+from stretto.learn.differentiable.columns import Choices, Column, Fields, Rows, Tensors, select, spread, where
+from stretto.learn.differentiable.fitting import fitted
+from stretto.learn.differentiable.index import Index
+from stretto.learn.differentiable.node import Node
+from stretto.learn.differentiable.outside import call_outside, rows_of
+from stretto.learn.differentiable.reading import below
+from stretto.learn.differentiable.underway import Computed, Underway
+from stretto.learn.estimators import straight_through
+from stretto.plan.check import Check
+from stretto.plan.expr.access import PathOf
+from stretto.plan.model import INPUT, CallOp
+from stretto.types.json import Json
+
+
+class InsideNode(Node):
+    """A differentiable step."""
+
+    def __init__(
+        self, op: CallOp, component: TorchComponent, length: int, place: str, *, is_straight: bool = False
+    ) -> None:
+        super().__init__(op, op.inputs, length, place)
+        self.call = op
+        self.component = component
+        self.name = component.options.name
+        self.is_straight = is_straight
+        """Its choices let gradients pass as if they had been their probabilities."""
+        sources = dict(self.inputs)
+        self._of_input = {
+            name for name, source in sources.items() if isinstance(source, PathOf) and source.slot == INPUT
+        }
+        self._checks = {
+            name: Check(schema)
+            for name, schema in _properties(component).items()
+            if op.input_check is not None and name in sources
+        }
+
+    def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
+        given, misfits = self._given(batch, cohort, inputs)
+        if not misfits:
+            return self._computed(batch, cohort, inputs, given)
+        fitting = [row for row in range(cohort.size) if row not in misfits]
+        answered = self._asked(batch, cohort, inputs, sorted(misfits))
+        if not fitting:
+            return self._as_computed(answered)
+        index = Index(fitting)
+        within = cohort.narrowed(fitting)
+        taken = {name: column.take(index) for name, column in inputs.items()}
+        column = self._computed(batch, within, taken, {name: _of(value, index) for name, value in given.items()})
+        computed = column.scatter(index, cohort.size)
+        here = answered.present
+        return (
+            computed
+            if here is not None and not here.any()
+            else select(index.mask(cohort.size), computed, self._as_computed(answered))
+        )
+
+    def _given(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> tuple[dict[str, Any], set[int]]:
+        """What the module is called with, and the rows that break its schema."""
+        signature = self.component.signature
+        given: dict[str, Any] = {}
+        misfits: set[int] = set()
+        for tensor in signature.tensors:
+            column = inputs.get(tensor.name) or Rows([None] * cohort.size)
+            given[tensor.name], wrong = self._fitted(batch, cohort, column, tensor.name, tensor.what)
+            misfits.update(wrong)
+        for plain in signature.plain:
+            values = inputs[plain.name].json
+            check = self._checks.get(plain.name)
+            if check is not None:
+                misfits.update(row for row, value in enumerate(values) if not check.is_valid(value))
+            if plain.convert is not None:
+                values = [None if row in misfits else plain.convert(value) for row, value in enumerate(values)]
+            given[plain.name] = values
+        if signature.takes_reference:
+            runs, references = batch.states.runs, batch.data.references
+            given[REFERENCE] = [references[runs[life]] for life in cohort.lives]
+        return given, misfits
+
+    def _fitted(
+        self, batch: Underway, cohort: Cohort, column: Column, name: str, what: Tensorial
+    ) -> tuple[Tensor, list[int]]:
+        where = f"'{name}' of component '{self.name}' at step '{self.op.name}'"
+        if not (cohort.is_whole and name in self._of_input):
+            return self._checked(column, name, what, where)
+        reading = dict(self.inputs)[name]
+        assert isinstance(reading, PathOf)
+
+        def make(data: Any) -> tuple[Tensor, list[int]]:
+            return self._checked(below(data.input, reading.parts), name, what, where)
+
+        found: tuple[Tensor, list[int]] = batch.data.once((id(self), name), make, _part)
+        return found
+
+    def _checked(self, column: Column, name: str, what: Tensorial, where: str) -> tuple[Tensor, list[int]]:
+        value, wrong = fitted(column, what, where)
+        check = self._checks.get(name)
+        if check is not None and isinstance(column, Rows):
+            wrong = [row for row, each in enumerate(column.values) if not check.is_valid(each)]
+        return value, wrong
+
+    def _asked(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], misfits: list[int]) -> Column:
+        """Rows that break the schema, handed to the engine's call, which says so or lets a fallback answer."""
+        index, within = Index(misfits), cohort.narrowed(misfits)
+        data = rows_of({name: column.take(index) for name, column in inputs.items()}, len(misfits))
+        answered = call_outside(batch, self.call, within, data, self.length)
+        cohort.fail(within, misfits)
+        return answered.scatter(index, cohort.size)
+
+    def _as_computed(self, answered: Column) -> Column:
+        """What a fallback answered, in the form of what is computed."""
+        signature, present = self.component.signature, answered.present
+        fields: dict[str, Column] = {}
+        for name, shape in signature.outputs.items():
+            rows = fitted(answered.below(name), Shape(*shape.dims, dtype=shape.dtype, absent=0), name)[0]
+            fields[name] = Tensors(rows, present)
+        for name, names in signature.chooses.items():
+            chosen, told = answered.below(name).json, Shape(len(names), dtype=DType.FLOAT64, absent=0)
+            p_BA = fitted(answered.below(name + PROBABILITIES), told, name)[0]
+            chosen_B = torch.tensor([names.index(each) if each in names else 0 for each in chosen])
+            fields[name] = Choices(names, chosen_B, p_BA.log(), present=present)
+            fields[name + PROBABILITIES] = Tensors(p_BA, present)
+        return Fields(fields, answered.size, present)
+
+    def _computed(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], given: dict[str, Any]) -> Column:
+        started = batch.now()
+        signature = self.component.signature
+        found = self.component.compute(batch.modules[self.name], given, cohort.size)
+        unknown = _unknown([found[name] for name in signature.rewards], given)
+        if unknown is not None:
+            found = self._but_unknown(batch, given, found, unknown)
+        fields: dict[str, Column] = {name: Tensors(found[name]) for name in signature.outputs}
+        fields |= {name: Tensors(found[name], _known(found[name], unknown)) for name in signature.rewards}
+        chosen: dict[str, Choices] = {}
+        for name in signature.chooses:
+            chosen[name] = choice = self._chosen(batch, cohort, name, found[name])
+            fields[name] = choice
+            fields[name + PROBABILITIES] = Tensors(choice.log_p_BA.exp())
+        output = Fields(fields, cohort.size)
+        batch.events.append(
+            Computed(
+                op=self.op,
+                place=self.place,
+                cohort=cohort,
+                started=started,
+                ended=batch.now(),
+                inputs=inputs,
+                output=output,
+                outputs=found,
+                choices=chosen,
+                rewards={name: (found[name], _known(found[name], unknown)) for name in signature.rewards},
+            )
+        )
+        return output
+
+    def _but_unknown(
+        self, batch: Underway, given: Mapping[str, Any], found: Mapping[str, Tensor], unknown: Tensor
+    ) -> dict[str, Tensor]:
+        """The same, with no graph in rows whose reward is NaN: a gradient of 0 times NaN would be none."""
+        rows = unknown.logical_not().nonzero()[:, 0].tolist()
+        index, size = Index(rows), len(unknown)
+        part = {name: _of(value, index) for name, value in given.items()}
+        again = self.component.compute(batch.modules[self.name], part, len(rows)) if rows else {}
+        detached = {name: value.detach() for name, value in found.items()}
+        if not rows:
+            return detached
+        mask = index.mask(size)
+        return {name: where(mask, spread(again[name], index, size), detached[name]) for name in found}
+
+    def _chosen(self, batch: Underway, cohort: Cohort, choice: str, logits_BA: Tensor) -> Choices:
+        log_p_BA = choices.log_probabilities(logits_BA)
+        choices.hold_choice(self.name, choice, log_p_BA)
+        draws_B = None
+        if self.component.options.sample:
+            among = len(self.component.signature.chooses)
+            draws_B = choices.draws_of(batch.seeds_of(cohort), cohort.paths(self.op.name), choice, among)
+        log_p_BA = log_p_BA.cpu()
+        chosen_B = choices.chosen_of(log_p_BA, draws_B)
+        relaxed_BA = straight_through(log_p_BA.exp().float(), chosen_B) if self.is_straight else None
+        names = self.component.signature.chooses[choice]
+        return Choices(names, chosen_B, log_p_BA, relaxed_BA=relaxed_BA)
+
+
+def _unknown(rewards: Sequence[Tensor], given: Mapping[str, Any]) -> Tensor | None:
+    """[B], true where a reward is NaN of inputs that are numbers: it is not known. None where none is."""
+    if not rewards:
+        return None
+    found = torch.stack([torch.isnan(reward.detach()) for reward in rewards]).any(0).cpu()
+    if not bool(found.any()):
+        return None
+    for value in given.values():
+        if isinstance(value, Tensor) and value.is_floating_point():
+            found &= torch.isfinite(value.detach()).reshape(len(found), -1).all(1).cpu()
+    return found if bool(found.any()) else None
+
+
+def _known(reward: Tensor, unknown: Tensor | None) -> Tensor | None:
+    """[B], false where the reward is not known; None where all are."""
+    return None if unknown is None else ~(unknown & torch.isnan(reward.detach()).cpu())
+
+
+def _properties(component: TorchComponent) -> dict[str, Any]:
+    found = component.card.input["properties"]
+    assert isinstance(found, dict)
+    return found
+
+
+def _part(made: tuple[Tensor, list[int]], index: Index) -> tuple[Tensor, list[int]]:
+    value, wrong = made
+    return value[index.tensor], [place for place, row in enumerate(index.rows) if row in wrong] if wrong else []
+
+
+def _of(value: Any, index: Index) -> Any:
+    """Rows of what a module is given."""
+    if isinstance(value, Tensor):
+        return value[index.on(value)]
+    rows: list[Json] = [value[row] for row in index.rows]
+    return rows

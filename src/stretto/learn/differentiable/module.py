@@ -1,0 +1,203 @@
+"""`as_module`: a workflow as an ``nn.Module``."""
+
+import copy
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+
+from stretto.components.torch.weights import weights_digest
+from stretto.engine.admission import admit
+from stretto.engine.request import RunRequest
+from stretto.learn.differentiable.building import build, components_in, refusals
+from stretto.learn.differentiable.cohort import Cohort
+from stretto.learn.differentiable.data import Batch
+from stretto.learn.differentiable.downstream import Downstream
+from stretto.learn.differentiable.frame import ColumnFrame
+from stretto.learn.differentiable.gradients import Gradients, norms_of
+from stretto.learn.differentiable.host import Host
+from stretto.learn.differentiable.node import run_block
+from stretto.learn.differentiable.outcome import Outcome, with_unknown
+from stretto.learn.differentiable.reading import column_of, source_of
+from stretto.learn.differentiable.records import Sealing
+from stretto.learn.differentiable.rewards import terms_of, total
+from stretto.learn.differentiable.roots import fill_roots
+from stretto.learn.differentiable.states import States
+from stretto.learn.differentiable.surrogate import Scored, score_term
+from stretto.learn.differentiable.underway import Computed, Underway
+from stretto.record.model import Run
+from stretto.runtime.workflow import Workflow
+from stretto.types.errors import UsageError
+from stretto.types.ids import Digest
+
+SEED_BITS: Final = 53
+"""As the engine draws seeds."""
+
+Requests = Sequence[RunRequest | Mapping[str, object]]
+
+
+class DifferentiableWorkflow(nn.Module):
+    """A workflow that runs a batch at a time, with tensors kept.
+
+    What learns are copies of the components' modules, so that what serves stays what it is; `trained` gives the
+    workflow with what they have become.
+    """
+
+    def __init__(self, workflow: Workflow) -> None:
+        super().__init__()
+        self.workflow = workflow
+        self._rollouts = workflow.for_rollouts()
+        self.plan = plan = self._rollouts.plan
+        if found := refusals(plan):
+            listed = "".join(f"\n  - {each}" for each in found)
+            raise UsageError(f"workflow '{plan.name}' cannot be run as a module:{listed}\nRun it with `workflow.run`")
+        self._nodes = build(plan.body, plan.slots)
+        self.components = components_in(self._nodes)
+        """Those that are differentiable, by name."""
+        self._modules_of = _copies({name: each.module for name, each in self.components.items()})
+        for name, module in self._modules_of.items():
+            self.add_module(name.replace(".", "_"), module)
+        self.train()
+        self._host = Host(self._rollouts)
+        self._output = [(name, source_of(get, plan.output_reads, plan.slots)) for name, get in plan.output]
+        self._downstream = Downstream(self._nodes)
+        self._digests: tuple[tuple[int, ...], dict[str, Digest]] | None = None
+        self.skipped_updates = 0
+        """How many backward passes gave gradients that were no numbers."""
+
+    # requests
+
+    def batch(self, requests: Iterable[RunRequest | Mapping[str, object]]) -> Batch:
+        """Check requests once, for many passes over them or over parts of them.
+
+        Raises InputError for an input that does not fit the contract.
+        """
+        made = [each if isinstance(each, RunRequest) else RunRequest(input=each) for each in requests]
+        return Batch([admit(self.plan, each) for each in made])
+
+    def forward(self, requests: Batch | Requests, *, seeds: Sequence[int] | None = None) -> Outcome:
+        """Run a batch. `seeds` decide the choices, as they would in the engine; drawn anew where none are given."""
+        data = requests if isinstance(requests, Batch) else self.batch(requests)
+        if len(data) == 0:
+            raise UsageError("a batch has no request; give one or more")
+        seeds = _seeds(data) if seeds is None else seeds
+        if len(seeds) != len(data):
+            raise UsageError(f"{len(seeds)} seeds are given for {len(data)} requests; expected one for each")
+        states = States(self._host, data, seeds)
+        batch = Underway(data=data, states=states, modules=self._modules_of, seeds=seeds)
+        frame = ColumnFrame(len(data))
+        cohort = Cohort(frame, "", range(len(data)), states.budget, is_whole=True)
+        fill_roots(batch, cohort, self.plan)
+        run_block(batch, self._nodes, cohort)
+        return self._outcome(batch, cohort)
+
+    # outcome
+
+    def _outcome(self, batch: Underway, cohort: Cohort) -> Outcome:
+        columns = {}
+        for name, source in self._output:
+            columns[name], _ = column_of(source, cohort.frame)
+        terms = terms_of(batch, cohort, self.plan.reward_weights)
+        lives = len(batch.states.runs)
+        value_L, known_L = total(terms, lives)
+        objective = torch.where(known_L, value_L, torch.zeros_like(value_L)).sum()
+        for scored in self._scored(batch):
+            term = score_term(scored, terms, known_L)
+            if term is not None:
+                objective = objective + term - term.detach()
+        return Outcome(
+            columns=columns,
+            rewards=with_unknown(value_L, known_L),
+            known=known_L,
+            loss=-objective / max(1, int(known_L.sum())),
+            make_runs=partial(self._runs, batch, cohort, self._versions()),
+            go_back=partial(self._go_back, batch),
+        )
+
+    def _scored(self, batch: Underway) -> list[Scored]:
+        return [
+            Scored(event=event, choice=choice, terms=self._downstream.terms(event.place))
+            for event in batch.events
+            if isinstance(event, Computed)
+            for choice in event.choices.values()
+        ]
+
+    def _go_back(self, batch: Underway, loss: Tensor) -> Gradients:
+        if not self.training:
+            raise UsageError("the module is in eval mode, in which nothing is learnt; call `train()` first")
+        if not loss.requires_grad:
+            raise UsageError(
+                "no reward of the batch depends on a parameter: the data flow reaches none, or every reward is unknown"
+            )
+        loss.backward()  # type: ignore[no-untyped-call]  # torch's own
+        norms = norms_of(self._modules_of)
+        wrong = {name for name, norm in norms.items() if not torch.isfinite(torch.tensor(norm))}
+        if not wrong:
+            return Gradients(norms=norms)
+        self.zero_grad()
+        self.skipped_updates += 1
+        steps = [event for event in batch.events if isinstance(event, Computed)]
+        last = next(event for event in reversed(steps) if event.op.component_name in wrong)  # type: ignore[attr-defined]  # of calls
+        skipped = (
+            f"the gradient of component '{last.op.component_name}' at step '{last.place}' is no number; "  # type: ignore[attr-defined]  # as above
+            f"so is that of {len(wrong) - 1} more. All gradients were dropped"
+        )
+        return Gradients(norms=dict.fromkeys(norms, 0.0), skipped=skipped)
+
+    # records
+
+    def _versions(self) -> tuple[int, ...]:
+        return tuple(parameter._version for parameter in self.parameters())  # noqa: SLF001  # torch's own count
+
+    def _runs(self, batch: Underway, cohort: Cohort, versions: tuple[int, ...]) -> list[Run]:
+        if self._versions() != versions:
+            raise UsageError(
+                "the weights have changed since the batch was run; ask for `runs` before the optimiser's step"
+            )
+        if self._digests is None or self._digests[0] != versions:
+            found = {name: weights_digest(module.state_dict()) for name, module in self._modules_of.items()}
+            self._digests = versions, found
+        batch.states.of(range(len(batch.data)))  # made here: `runs` is in the loop that would make them
+        sealing = Sealing(batch, cohort, self.plan, self.components, self._digests[1])
+        return self._host.run(sealing.runs())
+
+    def trained(self) -> Workflow:
+        """The workflow with what the modules have become: copies, in components of other digests."""
+        made = self.workflow
+        for name, component in self.components.items():
+            made = made.with_component(component.with_module(copy.deepcopy(self._modules_of[name])))
+        return made
+
+    def close(self) -> None:
+        """Close what steps outside hold open; the next batch opens it again."""
+        self._host.close()
+
+
+def as_module(workflow: Workflow) -> DifferentiableWorkflow:
+    """A workflow as an ``nn.Module``: `forward` runs a batch, with tensors kept between differentiable steps.
+
+    Raises UsageError, with every reason, for a workflow that only the engine can run.
+    """
+    made = DifferentiableWorkflow(workflow)
+    if not made.components:
+        raise UsageError(
+            f"workflow '{workflow.name}' has no differentiable component; declare one with @stretto.differentiable"
+        )
+    return made
+
+
+def _copies(modules: Mapping[str, nn.Module]) -> dict[str, nn.Module]:
+    """Copies that learn; what modules share they share, and what is frozen is not copied."""
+    memo: dict[int, Any] = {}
+    for module in modules.values():
+        memo |= {id(parameter): parameter for parameter in module.parameters() if not parameter.requires_grad}
+    return copy.deepcopy(dict(modules), memo)
+
+
+def _seeds(data: Batch) -> list[int]:
+    """Those that were asked for, else drawn."""
+    draw = random.getrandbits  # spreads choices, keeps no secret
+    return [draw(SEED_BITS) if (seed := each.request.seed) is None else seed for each in data.admitted]

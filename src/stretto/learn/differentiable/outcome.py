@@ -1,0 +1,58 @@
+"""What a pass over a batch came to."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from stretto.learn.differentiable.columns import Column, Tensors
+from stretto.learn.differentiable.gradients import Gradients
+from stretto.record.model import Run
+from stretto.types.json import Json
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """Outputs, rewards and runs of one batch, and the loss that goes back through it."""
+
+    columns: Mapping[str, Column]
+    """Each field of the workflow's output."""
+    rewards: Tensor
+    """[B], float64, with the graph of what modules computed; NaN where a reward is unknown. It is never 0 for that."""
+    known: Tensor
+    """[B], bool: whose reward is known."""
+    loss: Tensor
+    """A number whose value is minus the mean known reward, and whose gradient is that of its expectation, estimated."""
+    make_runs: Callable[[], list[Run]]
+    go_back: Callable[[Tensor], Gradients]
+
+    @cached_property
+    def outputs(self) -> dict[str, Tensor | list[Json]]:
+        """Each field of the workflow's output: a tensor [B, ...] with its graph, or B JSON values."""
+        return {name: _shown(column) for name, column in self.columns.items()}
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """A sealed Run for each request, in their order. Raises UsageError once the weights have changed."""
+        return self.make_runs()
+
+    def backward(self) -> Gradients:
+        """Add the loss's gradients to the parameters; says how large they are, and which were no numbers.
+
+        Gradients that are not all numbers are dropped, so that the optimiser's step changes nothing. Raises UsageError
+        in eval mode, and where the data flow reaches no parameter from any reward.
+        """
+        return self.go_back(self.loss)
+
+
+def _shown(column: Column) -> Tensor | list[Json]:
+    return column.value if isinstance(column, Tensors) and column.present is None else column.json
+
+
+def with_unknown(value_B: Tensor, known_B: Tensor) -> Tensor:
+    """NaN where a reward is unknown."""
+    if bool(known_B.all()):
+        return value_B
+    return torch.where(known_B, value_B, torch.full_like(value_B, torch.nan))

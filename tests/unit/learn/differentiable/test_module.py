@@ -1,0 +1,151 @@
+"""The module of a workflow: what it copies, what it refuses, what it hands back."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+import torch
+
+import stretto
+from stretto.learn import as_module
+from stretto.types.errors import ContractError, InputError, UsageError
+from tests.unit.learn.differentiable.made import hand, loaded, module_of, rows
+
+STEPS = """
+  - {name: one, component: first, input_mapping: {x: input.x}}
+  - {name: two, component: second, input_mapping: {state: steps.one.state}}
+  - {name: worth, component: worth, input_mapping: {score: steps.two.score}}
+"""
+HEAD = "contract: {input: {x: 'array[float]', n: int}, reward: {worth: 1.0}}"
+
+
+def test_what_learns_is_a_copy_and_the_workflow_of_it_is_pinned_to_other_weights(tmp_path: Path) -> None:
+    workflow = loaded(tmp_path, STEPS, head=HEAD, output="{score: steps.two.score}")
+    module, inputs = as_module(workflow), rows(4)
+    before = workflow.run_sync(inputs[0])
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    outcome = module(inputs)
+    first_loss = outcome.loss.item()
+    assert outcome.runs[0].manifest == before.manifest
+    for _ in range(5):
+        optimizer.zero_grad()
+        outcome = module(inputs)
+        outcome.backward()
+        optimizer.step()
+    assert module(inputs).loss.item() < first_loss
+    assert workflow.run_sync(inputs[0]).output_value == before.output_value
+    trained, last = module.trained(), module(inputs)
+    after = trained.run_sync(inputs[0])
+    assert after.output_value["score"] == pytest.approx(last.outputs["score"][0].item(), abs=1e-12)
+    assert after.manifest == last.runs[0].manifest != before.manifest
+    with pytest.raises(UsageError, match="weights have changed"):
+        outcome.runs  # noqa: B018  # they are made when they are asked for
+    workflow.close()
+    trained.close()
+
+
+def test_a_backward_pass_tells_the_norm_of_each_component_and_drops_what_is_no_number(tmp_path: Path) -> None:
+    module, inputs = module_of(tmp_path, STEPS, head=HEAD), rows(4)
+    told = module(inputs).backward()
+    assert set(told.norms) == {"first", "second", "worth"}
+    assert told.norms["first"] > 0
+    assert (told.norms["worth"], told.skipped, module.skipped_updates) == (0.0, "", 0)
+    with torch.no_grad():
+        hand(module, "second").net.weight.fill_(torch.nan)
+    outcome = module(inputs)
+    told = outcome.backward()
+    assert "component 'second' at step 'two'" in told.skipped
+    assert [(run.status.value, run.error.path if run.error else "") for run in outcome.runs] == [("failed", "two")] * 4
+    assert "nan is not JSON" in str(outcome.runs[0].error)
+    assert all(parameter.grad is None for parameter in module.parameters())
+    assert module.skipped_updates == 1
+
+
+def test_a_batch_is_checked_once_and_its_parts_share_what_was_made_of_it(tmp_path: Path) -> None:
+    module, inputs = module_of(tmp_path, STEPS, head=HEAD), rows(9)
+    whole = module.batch(inputs)
+    part = whole.part([5, 1, 7]).part([2, 0])
+    assert torch.equal(module(part).rewards, module([inputs[7], inputs[5]]).rewards)
+    with pytest.raises(InputError, match="/n"):
+        module.batch([{"x": [1.0, 2.0], "n": "one"}])
+
+
+def test_a_batch_is_run_inside_a_running_event_loop_too(tmp_path: Path) -> None:
+    steps = "  - {name: out, component: same, input_mapping: {value: input.x}}\n" + STEPS
+    module, inputs = module_of(tmp_path, steps, head=HEAD, output="{v: steps.out.value}"), rows(3)
+
+    async def inside() -> object:
+        return module(inputs).outputs["v"]
+
+    assert asyncio.run(inside()) == [each["x"] for each in inputs]
+    module.close()
+
+
+def test_what_is_frozen_is_not_copied_and_two_steps_may_share_weights(tmp_path: Path) -> None:
+    steps = STEPS + "  - {name: again, component: first, input_mapping: {x: input.x}}\n"
+    workflow = loaded(tmp_path, steps, head=HEAD)
+    frozen = workflow.component("first").module.net.bias.requires_grad_(False)  # type: ignore[attr-defined]  # torch's
+    module = as_module(workflow)
+    assert hand(module, "first").net.bias is frozen
+    assert sorted(name for name, p in module.named_parameters() if p.requires_grad) == [
+        "first.net.weight",
+        "second.net.bias",
+        "second.net.weight",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("no request", lambda module, inputs: module([])),
+        ("2 seeds are given for 3 requests", lambda module, inputs: module(inputs, seeds=[1, 2])),
+        ("eval mode", lambda module, inputs: module.eval()(inputs).backward()),
+        ("reaches none", lambda module, inputs: module.requires_grad_(False)(inputs).backward()),
+    ],
+)
+def test_what_cannot_be_asked_of_a_module_is_refused(tmp_path: Path, text: str, change: object) -> None:
+    module, inputs = module_of(tmp_path, STEPS, head=HEAD), rows(3)
+    with pytest.raises(UsageError, match=text):
+        change(module, inputs)  # type: ignore[operator]  # a function of these two
+
+
+def test_a_workflow_that_only_the_engine_can_run_is_refused_with_every_reason(tmp_path: Path) -> None:
+    head = HEAD + "\nfallback: {component: same, input_mapping: {value: input.x}, output: {done: {value: true}}}"
+    with pytest.raises(UsageError, match="`fallback` of the workflow"):
+        module_of(tmp_path, STEPS, head=head)
+    with pytest.raises(UsageError, match="has no differentiable component"):
+        module_of(tmp_path, "  - {name: out, component: same, input_mapping: {value: input.x}}")
+
+
+def test_tensors_that_do_not_fit_between_steps_are_told_with_both_shapes(tmp_path: Path) -> None:
+    steps = """
+  - {name: each, for_each: "input.all", component: first, input_mapping: {x: item}}
+  - {name: pool, component: pool, input_mapping: {states: "steps.each.items.map(i, i.state)"}}
+"""
+    module = module_of(tmp_path, steps)
+    with pytest.raises(ContractError, match=r"'states' of component 'pool' at step 'pool'.*\[3, 2\].*\[2, 2\]"):
+        module([{"all": [[1.0, 2.0], [3.0, 4.0]]}])
+
+
+def test_an_input_that_is_no_tensor_fails_its_run_alone(tmp_path: Path) -> None:
+    module = module_of(tmp_path, STEPS, head="contract: {reward: {worth: 1.0}}")
+    outcome = module([{"x": [1.0, 2.0]}, {"x": [1.0]}, {"x": "no"}, {"x": [0.5, 0.5]}])
+    assert outcome.known.tolist() == [True, False, False, True]
+    assert [run.status.value for run in outcome.runs] == ["ok", "failed", "failed", "ok"]
+    assert "/x" in str(outcome.runs[1].error)
+    module.close()
+
+
+def test_a_batch_of_many_runs_is_recorded_as_they_are_one_by_one(tmp_path: Path) -> None:
+    steps = "  - {name: choose, component: chooser, input_mapping: {state: input.x}}\n" + STEPS
+    workflow = loaded(tmp_path, steps, head=HEAD, output="{way: steps.choose.way}")
+    module, inputs = as_module(workflow), rows(12)
+    batched = module([stretto.RunRequest(input=each, seed=row) for row, each in enumerate(inputs)]).runs
+    for row, run in enumerate(batched):
+        alone = workflow.run_sync(inputs[row], seed=row)
+        assert (run.status, run.output_value, run.seed) == (alone.status, alone.output_value, row)
+        assert run.reward == pytest.approx(alone.reward, abs=1e-12)
+        assert {str(step.path) for step in run.steps} == {str(step.path) for step in alone.steps}
+        assert [(step.started_ms >= 0, step.ended_ms >= step.started_ms) for step in run.steps] == [(True, True)] * 4
+    assert len({run.output_value["way"] for run in batched}) > 1
+    workflow.close()
