@@ -1,1 +1,1 @@
-"""`make bench-gradients`: gradients held against exact ones, and learning against peers."""
+"""`make bench-gradients`: gradients and explanations held against what is known."""

@@ -72,6 +72,49 @@ def test_people_read_it_in_lines_and_on_a_page(cli: Cli, shop: Path) -> None:
     assert "why.html" in said.err
 
 
+READER = """
+import torch
+from torch import nn
+import stretto
+
+WORDS = ("please", "refund", "me", "now")
+
+@stretto.differentiable("reader", context=["query"], chooses={"route": ("track", "pay_back")})
+class Reader(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(4, 2)
+        with torch.no_grad():
+            self.words.weight.copy_(torch.tensor([[0.1, 0.0], [0.0, 3.0], [0.2, 0.1], [0.1, 0.3]]))
+
+    def forward(self, query: list[str]) -> torch.Tensor:
+        return self.words(torch.tensor([[WORDS.index(word) for word in text.split()] for text in query])).sum(1)
+
+    def spell(self, ids: list[int]) -> list[str]:
+        return [WORDS[each] for each in ids]
+"""
+
+READING = """
+stretto: 1
+name: desk
+components: reader.py
+steps: [{name: reader, component: reader, input_mapping: {query: input.query}}]
+output: {route: steps.reader.route}
+"""
+
+
+def test_the_words_that_made_a_network_choose_are_shown(cli: Cli, folder: Path) -> None:
+    (folder / "reader.py").write_text(READER)
+    (folder / "desk.yaml").write_text(READING)
+    with stretto.load(folder / "desk.yaml", store=folder / ".stretto" / "runs.db") as workflow:
+        workflow.run_sync({"query": "please refund me now"}, seed=1)
+    said = cli("explain", "last", "--workflow", "desk.yaml", "--html", "why.html")
+    assert "words: please refund me now" in said.out
+    assert "most of it: words[1] = 'refund' (+1.500)" in said.out
+    assert "adds up (residual 0.00%)" in said.out
+    assert 'title="+1.5000"' in (folder / "why.html").read_text()
+
+
 def test_nothing_is_kept(cli: Cli, shop: Path) -> None:
     before = cli("runs", "list", "--json").document
     cli("explain", "last", "--workflow", "shop.yaml")

@@ -6,14 +6,18 @@ from typing import Final
 import orjson
 from rich.text import Text
 
-from stretto.cli.explain.words import BELIEVED, rewards_text
+from stretto.cli.explain.words import BELIEVED, part_text, rewards_text, words_of
 from stretto.cli.rows import labelled, one_piece
 from stretto.cli.terminal import is_unicode, results, show
 from stretto.cli.words import count_text, escaped
-from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
+from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
 
 SHOWN: Final = 8
 """Parts of a choice that are listed; the rest is in the JSON."""
+
+STRONG: Final = 0.5
+WEAK: Final = 0.1
+"""Of the largest part: what is told apart by colour in a text."""
 
 BAR: Final = 16
 """Columns of the longest bar."""
@@ -57,7 +61,9 @@ def _show_choice(choice: ChoiceExplained) -> None:
             results().width,
         )
     )
-    named = ", ".join(f"{part.name} = {part.value:.3g} ({part.adds:+.3f})" for part in choice.parts[:SHOWN])
+    for name, words in words_of(choice).items():
+        show(Text.assemble(f"    {escaped(name)}: ", *(_coloured(word, choice) for word in words)))
+    named = ", ".join(f"{part_text(part)} ({part.adds:+.3f})" for part in choice.parts[:SHOWN])
     show(Text(f"    most of it: {escaped(named)}"))
     faith = choice.faith
     trust = "adds up" if choice.residual <= BELIEVED else "does NOT add up: read it as a hint"
@@ -65,6 +71,14 @@ def _show_choice(choice: ChoiceExplained) -> None:
         f"    {trust} (residual {choice.residual:.2%}); beats {faith.beaten:.0%} of random orders at taking away and "
         "putting in"
     )
+
+
+def _coloured(part: Part, choice: ChoiceExplained) -> Text:
+    """A token in green where it speaks for the choice, in red where it speaks against it; bold where it counts most."""
+    share = abs(part.adds) / (abs(choice.parts[0].adds) or 1.0)
+    colour = "green" if part.adds >= 0 else "red"
+    style = f"bold reverse {colour}" if share > STRONG else colour if share > WEAK else ""
+    return Text(escaped(part.text) + " ", style)
 
 
 def _signed(value: float, largest: float) -> tuple[Text, Text]:

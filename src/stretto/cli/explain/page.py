@@ -6,9 +6,9 @@ from typing import Final
 
 import orjson
 
-from stretto.cli.explain.words import BELIEVED, rewards_text
+from stretto.cli.explain.words import BELIEVED, part_text, rewards_text, words_of
 from stretto.cli.words import count_text
-from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
+from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
 
 STYLE: Final = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; }
@@ -42,18 +42,28 @@ def _step(step: StepExplained) -> str:
 def _choice(choice: ChoiceExplained) -> str:
     largest = max((abs(part.adds) for part in choice.parts), default=0.0)
     rows = "".join(
-        f"<tr><td><code>{escape(part.name)}</code> = {part.value:.4g}</td><td class=figure>{part.adds:+.4f}</td>"
+        f"<tr><td><code>{escape(part_text(part))}</code></td><td class=figure>{part.adds:+.4f}</td>"
         f"{_bar(part.adds, largest)}<td class=figure>{part.loses:+.4f}</td></tr>"
         for part in choice.parts
+    )
+    texts = "".join(
+        f"<p><code>{escape(name)}</code>: {' '.join(_word(part, largest) for part in words)}</p>"
+        for name, words in words_of(choice).items()
     )
     doubt = "" if choice.residual <= BELIEVED else " class=doubt"
     return (
         f"<p>Chose <b>{escape(choice.chosen)}</b> as {escape(choice.choice)}, with probability "
         f"{math.exp(choice.logprob):.3g}. Its logit is {choice.score:+.3f} over the mean of all alternatives, and "
         f"{choice.baseline:+.3f} for what is usual.</p><p{doubt}>What does not add up: {choice.residual:.2%}. It beats "
-        f"{choice.faith.beaten:.0%} of random orders at taking away and putting in.</p>"
+        f"{choice.faith.beaten:.0%} of random orders at taking away and putting in.</p>{texts}"
         f"<table><tr><th>input</th><th>adds</th><th></th><th>loses alone</th></tr>{rows}</table>"
     )
+
+
+def _word(part: Part, largest: float) -> str:
+    share = abs(part.adds) / largest if largest else 0.0
+    colour = "27, 127, 77" if part.adds >= 0 else "192, 57, 43"
+    return f'<span title="{part.adds:+.4f}" style="background: rgba({colour}, {share:.2f})">{escape(part.text)}</span>'
 
 
 def _effects(effects: tuple[FieldEffect, ...]) -> str:

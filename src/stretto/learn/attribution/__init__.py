@@ -7,15 +7,17 @@ for "nothing known". Shape letters: N rows, S points of a path, F elements of al
 from stretto.learn.attribution.faithfulness import Faithfulness, faithfulness
 from stretto.learn.attribution.integrated import Attribution, gradient_times_input, integrated_gradients
 from stretto.learn.attribution.occlusion import occlusion
-from stretto.learn.attribution.rows import Row, Score
+from stretto.learn.attribution.rows import Row, Score, by_unit, units_of
 
 __all__ = [
     "Attribution",
     "Faithfulness",
     "Row",
     "Score",
+    "by_unit",
     "faithfulness",
     "gradient_times_input",
     "integrated_gradients",
     "occlusion",
+    "units_of",
 ]

@@ -1,58 +1,66 @@
-"""How far an attribution may be believed: its elements taken away, or put in, by rank, against random orders."""
+"""How far an attribution may be believed: its units taken away, or put in, by rank, against random orders."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
 import torch
 from torch import Tensor
 
-from stretto.learn.attribution.rows import Row, Score, flat, hold_pair, scores
+from stretto.learn.attribution.rows import Row, Score, by_unit, flat, hold_pair, scores, units_of
 
 ORDERS: Final = 32
 """Random ones that it is held against."""
 
 
 POINTS: Final = 64
-"""Of a curve: with more elements than that, several go at once."""
+"""Of a curve: with more units than that, several go at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faithfulness:
-    """Mean height of the score while elements go or come, 1 the row's score and 0 the baseline's."""
+    """Mean height of the score while units go or come, 1 the row's score and 0 the baseline's."""
 
     deletion: float
     """The greatest first taken away: the lower the better."""
     insertion: float
     """The greatest first put in: the higher the better."""
     random: float
-    """Mean of random orders, of elements taken away."""
+    """Mean of random orders, of units taken away."""
     beaten: float
     """Share of random orders that it beats in both."""
 
 
 def faithfulness(
-    score: Score, row: Row, baseline: Row, values: Row, *, orders: int = ORDERS, seed: int = 0
+    score: Score,
+    row: Row,
+    baseline: Row,
+    values: Row,
+    *,
+    whole: Collection[str] = (),
+    orders: int = ORDERS,
+    seed: int = 0,
 ) -> Faithfulness:
-    """Hold an attribution of the row against random orders of its elements.
+    """Hold an attribution of the row against random orders of its units, which are as in `units_of`.
 
     Petsiuk, Das and Saenko 2018, "RISE", arXiv:1806.07421, section 4.2: areas under the deletion and the insertion
-    curve, with the score scaled so that the row has 1 and the baseline 0. Elements count in the direction in which
-    the row's score lies from the baseline's.
+    curve, with the score scaled so that the row has 1 and the baseline 0. Units count in the direction in which the
+    row's score lies from the baseline's.
     """
     hold_pair("faithfulness", row, baseline)
-    whole_F, nothing_F = flat(row), flat(baseline)
+    whole_F, nothing_F, units_F = flat(row), flat(baseline), units_of(row, whole)
     top, bottom = scores(score, torch.stack([whole_F, nothing_F]), row).tolist()
-    ranked_F = (flat(values) * (1.0 if top >= bottom else -1.0)).argsort(descending=True, stable=True)
+    ranked_U = (by_unit(flat(values), units_F) * (1.0 if top >= bottom else -1.0)).argsort(descending=True, stable=True)
     source = torch.Generator().manual_seed(seed)
-    tried = [ranked_F, *(torch.randperm(len(whole_F), generator=source) for _ in range(orders))]
+    tried = [ranked_U, *(torch.randperm(len(ranked_U), generator=source) for _ in range(orders))]
     height = (top - bottom) or 1.0
     areas = torch.tensor(
         [
             [
-                (_area(score, row, order_F, *ends) - bottom) / height
+                (_area(score, row, units_F, order_U, *ends) - bottom) / height
                 for ends in ((whole_F, nothing_F), (nothing_F, whole_F))
             ]
-            for order_F in tried
+            for order_U in tried
         ]
     )
     (deletion, insertion), others = areas[0].tolist(), areas[1:]
@@ -62,9 +70,9 @@ def faithfulness(
     )
 
 
-def _area(score: Score, row: Row, order_F: Tensor, start_F: Tensor, end_F: Tensor) -> float:
-    """Mean score on the way from one vector of elements to the other, one element after the other in this order."""
-    elements = len(order_F)
-    gone_P = torch.linspace(0, elements, min(elements, POINTS) + 1).round()
-    rank_F = order_F.argsort()
+def _area(score: Score, row: Row, units_F: Tensor, order_U: Tensor, start_F: Tensor, end_F: Tensor) -> float:
+    """Mean score on the way from one vector of elements to the other, one unit after the other in this order."""
+    units = len(order_U)
+    gone_P = torch.linspace(0, units, min(units, POINTS) + 1).round()
+    rank_F = order_U.argsort()[units_F]
     return float(scores(score, torch.where(rank_F < gone_P[:, None], end_F, start_F), row).mean())

@@ -1,6 +1,6 @@
 """One row of named tensors as one flat vector of elements, and back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeAlias
 
 import torch
@@ -30,6 +30,25 @@ def unflat(elements_NF: Tensor, like: Row) -> dict[str, Tensor]:
         name: part.reshape(len(elements_NF), *tensor.shape[1:])
         for (name, tensor), part in zip(like.items(), parts, strict=True)
     }
+
+
+def units_of(row: Row, whole: Collection[str] = ()) -> Tensor:
+    """The unit of each element, [F]: what is taken away or put in at once.
+
+    An element is a unit by itself; of the inputs in `whole`, [1, T, D], the D elements of one vector are.
+    """
+    units, next_unit = [], 0
+    for name, tensor in row.items():
+        size = tensor.shape[-1] if name in whole else 1
+        count = tensor.numel() // size
+        units.append(torch.arange(count).repeat_interleave(size) + next_unit)
+        next_unit += count
+    return torch.cat(units)
+
+
+def by_unit(elements_F: Tensor, units_F: Tensor) -> Tensor:
+    """Sums over the elements of each unit, [U]."""
+    return torch.zeros(int(units_F.max()) + 1, dtype=elements_F.dtype).index_add(0, units_F, elements_F)
 
 
 def scores(score: Score, elements_NF: Tensor, like: Row) -> Tensor:

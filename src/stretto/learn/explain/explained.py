@@ -17,15 +17,20 @@ class Faith(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """One number that a module was given."""
+    """One number, or one token, that a module was given."""
 
     name: str
-    """``months[2][0]``."""
-    value: float
-    baseline: float
-    adds: float
+    """``months[2][0]``; of a token, the layer that embeds it and its place."""
+    value: float | None = None
+    """None for a token, and so is `baseline`."""
+    baseline: float | None = None
+    text: str = ""
+    """Of a token, as the module's `spell` has it, else its number."""
+    place: int | None = None
+    """Of a token, from 0."""
+    adds: float = 0.0
     """To the score, over the baseline's."""
-    loses: float
+    loses: float = 0.0
     """What the score loses when the baseline stands in its place alone: a check without gradients."""
 
 

@@ -6,11 +6,14 @@ from torch import Tensor, nn, tensor
 
 from stretto.learn.attribution import (
     Row,
+    by_unit,
     faithfulness,
     gradient_times_input,
     integrated_gradients,
     occlusion,
+    units_of,
 )
+from stretto.learn.attribution.rows import flat
 from stretto.types.errors import UsageError
 
 ROW = {"a": tensor([[1.0, 2.0]]), "b": tensor([[[3.0], [-1.0]]])}
@@ -51,8 +54,23 @@ def test_a_gradient_alone_does_not_add_up_where_the_score_is_bent() -> None:
 
 def test_occlusion_is_what_is_lost_with_each_element() -> None:
     fallen = occlusion(bent, ROW, NOTHING)
-    assert fallen["a"][0].tolist() == [pytest.approx(3.0), pytest.approx(torch.sigmoid(tensor(2.0)).item() - 0.5)]
-    assert fallen["b"][0, :, 0].tolist() == [pytest.approx(3.0), 0.0]
+    assert fallen.tolist() == pytest.approx([3.0, torch.sigmoid(tensor(2.0)).item() - 0.5, 3.0, 0.0])
+
+
+def test_a_vector_is_taken_away_whole() -> None:
+    row, nothing = (
+        {"v": torch.ones(1, 3, 2), "x": torch.ones(1, 2)},
+        {"v": torch.zeros(1, 3, 2), "x": torch.zeros(1, 2)},
+    )
+    weights = tensor([[1.0, 1.0], [3.0, 4.0], [0.0, 0.5]])
+
+    def score(each: Row) -> Tensor:
+        return (each["v"] * weights).sum((1, 2)) + each["x"].sum(1)
+
+    assert occlusion(score, row, nothing, whole=["v"]).tolist() == [2.0, 7.0, 0.5, 1.0, 1.0]
+    values = {"v": weights[None], "x": torch.ones(1, 2)}
+    assert by_unit(flat(values), units_of(row, ["v"])).tolist() == [2.0, 7.0, 0.5, 1.0, 1.0]
+    assert faithfulness(score, row, nothing, values, whole=["v"]).beaten > 0.9
 
 
 def test_a_planted_cause_is_found_first_in_a_network_and_believed() -> None:

@@ -12,6 +12,7 @@ from stretto import OneOf, Shape
 from stretto.components.python.decorator import component_of
 from stretto.components.torch.component import TorchComponent
 from stretto.learn.explain.choice import explain_choice
+from stretto.learn.explain.embedded import spelt
 from stretto.testing.request import request_for
 from stretto.types.errors import UsageError
 from stretto.types.json import JsonObject
@@ -40,6 +41,32 @@ REQUEST: JsonObject = {"months": [[0, 1], [1, 0], [2, 1]], "colour": "red", "ten
 OTHERS: list[JsonObject] = [
     {**REQUEST, "months": [[0, 1], [1, 0], [low, 1]], "colour": colour} for low, colour in ((-1, "blue"), (0, "red"))
 ]
+
+
+WORDS = ("where", "is", "my", "parcel", "refund", "me", "please", "now", "the", "order")
+
+
+@stretto.differentiable("reader", context=["query"], chooses={"route": ("track", "pay_back")})
+class Reader(nn.Module):
+    """Reads words by their order too; `refund` decides."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(len(WORDS), 8)
+        self.places = nn.Embedding(16, 8)
+        self.mix = nn.GRU(8, 8, batch_first=True)
+        self.route = nn.Linear(8, 2)
+        with torch.no_grad():
+            self.words.weight[WORDS.index("refund")] *= 6
+
+    def forward(self, query: list[str]) -> Tensor:
+        ids = torch.tensor([[WORDS.index(word) for word in text.split()] for text in query])
+        seen = self.words(ids) + 0.01 * self.places(torch.arange(ids.shape[1]))
+        logits: Tensor = self.route(self.mix(seen)[0].mean(1))
+        return logits
+
+    def spell(self, ids: list[int]) -> list[str]:
+        return [WORDS[each] for each in ids]
 
 
 def planted() -> TorchComponent:
@@ -100,3 +127,19 @@ def test_a_choice_of_another_name_is_refused() -> None:
     action = Action(name="tool", chosen="b", support=("a", "b"), logprob=0.0, propensity=1.0, policy="p")
     with pytest.raises(UsageError, match="'planted' has no choice 'tool'"):
         explain_choice(planted(), REQUEST, action)
+
+
+def test_the_word_that_decides_is_found_in_a_text() -> None:
+    reader = cast("TorchComponent", component_of(Reader))
+    request: JsonObject = {"query": "please refund me the order now"}
+    action = reader._answer(request_for(_seed=1, query="please refund me the order now")).actions[0]
+    told = explain_choice(reader, request, action)
+    assert (told.parts[0].name, told.parts[0].text, told.parts[0].place) == ("words[1]", "refund", 1)
+    assert told.residual < 0.01
+    assert [part.text for part in sorted(told.parts, key=lambda part: part.place or 0)] == str(request["query"]).split()
+    assert list(told.fields) == ["words"]  # places were asked of no row of tokens
+    assert not any(layer._forward_hooks for layer in reader.module.modules())
+
+
+def test_tokens_that_nobody_spells_are_numbers() -> None:
+    assert spelt(nn.Linear(1, 1), [3, 5]) == ["3", "5"]
