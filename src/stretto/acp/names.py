@@ -28,6 +28,14 @@ class Verb(StrEnum):
 STEP_VERBS: Final = (Verb.PLAN, Verb.EXECUTE, Verb.OBSERVE)
 """Those by which a step can ask."""
 
+
+class Report(StrEnum):
+    """What an answer carries for learning, by the fields that carry it."""
+
+    ACTIONS = "actions"
+    MODEL_CALLS = "model_calls"
+
+
 DOMAIN: Final = "acp"
 """Of every `Reason`, in google.rpc.ErrorInfo and in a problem."""
 

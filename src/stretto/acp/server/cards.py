@@ -51,7 +51,7 @@ def wire_card(component: Component, limits: Limits) -> m.WireCard:
         idempotent=card.idempotent,
         confirms=card.confirms and isinstance(component, Confirms),
         verbs=tuple(verb.value for verb in verbs_of(component)),
-        capabilities=(*card.capabilities, CAPABILITY),
+        capabilities=(*(each for each in card.capabilities if each not in limits.withheld), CAPABILITY),
         description=card.description,
         sla=component.sla if isinstance(component, Promises) else m.Sla(),
         max_request_bytes=limits.max_request_bytes,

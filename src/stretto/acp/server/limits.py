@@ -2,6 +2,8 @@
 
 import msgspec
 
+from stretto.acp.names import Report
+
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds of a server: every table and every wait has one."""
@@ -30,3 +32,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Runs that components of scope ``run`` hold a session for."""
     session_idle_s: float = 900.0
     """A run that asked nothing for so long has ended: no caller says when one does."""
+    withheld: frozenset[Report] = frozenset()
+    """What is told to no caller: model calls hold whole prompts, which may be nobody's business."""

@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar
 import orjson
 
 from stretto.acp import messages as m
-from stretto.acp.names import Verb
+from stretto.acp.names import Report, Verb
 from stretto.acp.reported import NOTHING, Reported, reported_of
 from stretto.acp.server.answer import Answer
 from stretto.acp.server.served import Served
@@ -79,7 +79,7 @@ def answer_of(served: Served, verb: Verb, response: Response, waited_ms: float, 
         raise ContractError(f"the output of '{name}' breaks its schema:", check.violations(value))
     wanted = _wanted(orjson.loads(output)) if verb is Verb.PLAN else None
     result, handle = _result(served, response, waited_ms, worked_ms)
-    reported = _reported(name, response)
+    reported = _reported(served, response)
     return Answer(result=result, output=output, execute_action=wanted, gradient_handle=handle, reported=reported)
 
 
@@ -144,13 +144,15 @@ def _wanted(output: JsonObject) -> m.ExecuteAction | None:
     return m.ExecuteAction(action=action, input=given)
 
 
-def _reported(name: str, response: Response) -> Reported:
-    """What goes along for learning, held to what a record may hold."""
+def _reported(served: Served, response: Response) -> Reported:
+    """What goes along for learning, held to what a record may hold, whether or not it is withheld."""
     actions, calls = response.actions, response.model_calls
     if type(actions) is tuple and type(calls) is tuple and not actions and not calls:  # as of nearly all
         return NOTHING
+    name, withheld = served.card.name, served.withheld
     check_report(name, response)
-    return reported_of(name, actions, calls)
+    told = () if Report.ACTIONS in withheld else actions, () if Report.MODEL_CALLS in withheld else calls
+    return reported_of(name, *told) if any(told) else NOTHING
 
 
 def _result(served: Served, response: Response, waited_ms: float, worked_ms: float) -> tuple[m.Result, str]:

@@ -23,6 +23,8 @@ class Served:
         self.wire = wire_card(component, limits)
         self.verbs = frozenset(verbs_of(component))
         self.ref = m.ComponentRef(name=self.card.name, version=self.card.version, digest=self.card.digest)
+        self.withheld = limits.withheld
+        """Of what it reports for learning."""
         self.input_check = _check(self.card.input)
         self.output_check = _check(self.card.output)
         self._sessions = Sessions(component, limits) if isinstance(component, OpensPerRun) else None

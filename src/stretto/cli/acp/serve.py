@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from stretto.acp.names import Report
 from stretto.cli.acp.doors import Grpc, MaxQueued, MaxRequestBytes, TlsCert, TlsKey, TokenEnv, TokenFile, http_option
 from stretto.cli.acp.place import is_loopback, read_place
 from stretto.cli.acp.served_file import components_of
@@ -49,6 +50,15 @@ def serve(
     grace: Annotated[
         float, typer.Option("--grace", metavar="S", min=0, help="For calls in progress when it is told to stop.")
     ] = 10.0,
+    withheld: Annotated[
+        list[Report] | None,
+        typer.Option(
+            "--withhold",
+            metavar="actions|model_calls",
+            help="Tell callers nothing of the choices, or of the model calls with their prompts. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     tls_client_ca: Annotated[
@@ -83,6 +93,7 @@ def serve(
         max_queued=max_queued,
         max_request_bytes=max_request_bytes,
         max_call_s=max_seconds,
+        withheld=frozenset(withheld or ()),
     )
     desk = Desk(components_of(file), limits)
     warn_of_strangers(doors)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from stretto.acp import json_form, messages as m
-from stretto.acp.names import Reason
+from stretto.acp.names import Reason, Report
 from stretto.acp.reported import actions_in, model_calls_in
 from stretto.acp.server import Desk, Limits
 from stretto.testing import run_virtual
+from stretto.types.card import CHOOSES
 from stretto.types.errors import Code
 from stretto.types.learning import ModelCall
 from stretto.types.messages import Request, Response
@@ -92,5 +93,36 @@ def test_an_answer_without_any_is_as_it_was() -> None:
     async def main() -> None:
         answer = await ask(Desk([Doing(reporting())]), request())
         assert set(msgspec.json.decode(answer.json())) == {"result", "output"}
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    ("withheld", "told"),
+    [
+        ({Report.ACTIONS}, {"modelCalls"}),
+        ({Report.MODEL_CALLS}, {"actions"}),
+        ({Report.ACTIONS, Report.MODEL_CALLS}, set()),
+    ],
+)
+def test_what_is_withheld_is_told_to_nobody_and_claimed_by_no_card(withheld: set[Report], told: set[str]) -> None:
+    doing = Doing(reporting(actions=(CHOICE,), model_calls=(COMPLETION,)), capabilities=(CHOOSES,))
+
+    async def main() -> None:
+        desk = Desk([doing], Limits(withheld=frozenset(withheld)))
+        answer = (await ask(desk, request())).json()
+        assert set(msgspec.json.decode(answer)) == {"result", "output", *told}
+        [card] = desk.describe(m.DescribeRequest()).cards
+        assert (CHOOSES in card.capabilities) is (Report.ACTIONS not in withheld)
+
+    run_virtual(main())
+
+
+def test_what_is_withheld_is_held_to_its_rules_all_the_same() -> None:
+    lie = msgspec.structs.replace(CHOICE, chosen="z")
+
+    async def main() -> None:
+        desk = Desk([Doing(reporting(actions=(lie,)))], Limits(withheld=frozenset(Report)))
+        assert (await refused(desk, request())).reason == Reason.CONTRACT
 
     run_virtual(main())
