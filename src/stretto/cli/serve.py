@@ -93,11 +93,24 @@ def serve(
         max_request_bytes=max_request_bytes,
         max_call_s=max_seconds,
     )
+    if mcp_stdio:
+        _hold_to_stdio(
+            {
+                "--http": http,
+                "--grpc": grpc,
+                "--face": face,
+                "--chat-input": chat_input,
+                "--chat-output": chat_output,
+                "--tls-cert": tls_cert,
+                "--tls-key": tls_key,
+                "--token-env": token_env,
+                "--token-file": token_file,
+                "--json": as_json,
+            }
+        )
     kept = Store(store_path(store))
     faces = Faces([_loaded(file, kept) for file in files], limits)
     if mcp_stdio:
-        if http or grpc:
-            raise UsageError("--mcp-stdio answers on stdin and stdout only; leave out --http and --grpc")
         from stretto.serve.faces.stdio import serve_stdio
 
         run_async(serve_stdio(faces.asking, grace_s=grace, when_stopping=tell_stopping))
@@ -126,6 +139,13 @@ def serve(
             await serve_desk(faces.desk, doors, grace_s=grace, when_ready=tell, when_stopping=tell_stopping)
 
     run_async(answer(), fast_loop())
+
+
+def _hold_to_stdio(others: Mapping[str, object]) -> None:
+    """Raise UsageError for a flag that has no effect on stdin and stdout."""
+    given = [flag for flag, value in others.items() if value]
+    if given:
+        raise UsageError(f"--mcp-stdio answers on stdin and stdout only; leave out {' and '.join(given)}")
 
 
 def _loaded(file: Path, store: Store) -> Workflow:

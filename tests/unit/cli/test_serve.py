@@ -19,7 +19,11 @@ UNFIT = READING.replace("reply", "result")
         (("--http", "here"), "--http is 'here'; expected HOST:PORT"),
         (("--token-env", "STRETTO_NO_TOKENS"), "the environment variable STRETTO_NO_TOKENS holds no token"),
         (("--tls-cert", "a.pem"), "TLS needs both --tls-cert and --tls-key"),
-        (("--mcp-stdio", "--http", ":0"), "leave out --http and --grpc"),
+        (("--mcp-stdio", "--http", ":0"), "answers on stdin and stdout only; leave out --http"),
+        (
+            ("--mcp-stdio", "--face", "openai", "--token-env", "T", "--json"),
+            "leave out --face and --token-env and --json",
+        ),
         (("--face", "mcp", "--grpc", ":0"), "tools and models are served over HTTP; add --http"),
         (("components.py",), "holds components, and no workflow; serve them: stretto acp serve components.py"),
         (("notes.yaml",), "holds components, and no workflow; serve them: stretto acp serve notes.yaml"),
