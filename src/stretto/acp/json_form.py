@@ -1,7 +1,7 @@
 """Messages as JSON: the JSON mapping of the proto (protobuf.dev/programming-guides/json).
 
-A reader of that mapping takes a field by its proto name too, a number as text, and null for what is unset. Peers that
-write it plainly, as all known libraries do, are read in one pass; the others in a second one.
+A reader of that mapping takes a field by its proto name too, a number as text, bytes in base64url, and null for what is
+unset. Peers that write it plainly, as all known libraries do, are read in one pass; the others in a second one.
 """
 
 import re
@@ -19,6 +19,9 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 _FREE: Final = frozenset({"input", "output", "evidence", "baggage", "labels", "effects", "value"})
 """Fields that hold values of the peers' own, in which no name is ours."""
+
+_STANDARD: Final = str.maketrans("-_", "+/")
+"""From base64url (RFC 4648, section 5), which the mapping allows as well."""
 
 _NULLABLE: Final = "value"
 """The one field in which null is a value."""
@@ -94,8 +97,17 @@ def _plain(value: Any, form: type[Message]) -> Any:  # outside bytes: `convert` 
         if field is None or (each is None and field.name != _NULLABLE):
             continue
         inner = None if field.name in _FREE else _message_in(field.type)
-        plain[field.encode_name] = each if inner is None else _plain(each, inner)
+        plain[field.encode_name] = _scalar(each, field) if inner is None else _plain(each, inner)
     return plain
+
+
+def _scalar(value: Any, field: msgspec.structs.FieldInfo) -> Any:  # as above
+    """Bytes in either alphabet of base64, padded or not. Raises ValidationError for what only looks like a bool."""
+    if field.type is bytes and isinstance(value, str):
+        return value.translate(_STANDARD) + "=" * (-len(value) % 4)
+    if field.type is bool and not isinstance(value, bool):
+        raise msgspec.ValidationError(f"Expected `bool`, got `{type(value).__name__}` - at `{field.encode_name}`")
+    return value
 
 
 def _message_in(kind: Any) -> type[Message] | None:

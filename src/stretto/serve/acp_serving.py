@@ -11,14 +11,14 @@ from typing import Final, Protocol, TypeAlias
 import msgspec
 import uvicorn
 
-from stretto.acp.server.desk import END_S, Desk
+from stretto.acp.server.desk import Desk
 from stretto.acp.server.tokens import Tokens
 from stretto.serve.acp_guard import guarded
 from stretto.serve.acp_http import AcpHttp, App
 from stretto.serve.acp_metrics import AcpMetrics
 from stretto.serve.acp_tls import Tls
 from stretto.serve.listening import address_of, listen
-from stretto.serve.stopping import drained, stop_signals
+from stretto.serve.stopping import closed, drained, stop_signals
 
 KEEP_ALIVE_S: Final = 65
 """Longer than clients keep an idle connection (aiohttp 15 s, most balancers 60 s): where the server closes first, a
@@ -168,7 +168,7 @@ async def serve_desk(
         finally:
             for door in opened:
                 await door.close(at_once=stop.second.is_set())
-            await desk.close(0.0 if stop.second.is_set() else END_S)
+            await closed(desk, stop.second)
 
 
 def _made(desk: Desk, doors: Doors, sockets: ExitStack) -> dict[str, Door]:

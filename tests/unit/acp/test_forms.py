@@ -83,7 +83,35 @@ def test_names_within_the_peers_own_values_are_left_alone() -> None:
     assert read.input == {"run_id": None, "effect_key": 1}
 
 
-@pytest.mark.parametrize("text", ['{"envelope": 3}', '{"input": []}', "[]", '{"envelope": {"attempt": -1.5}}'])
+@pytest.mark.parametrize("content", ["+/8A", "-_8A"])
+@pytest.mark.parametrize("name", ["mediaType", "media_type"])
+def test_bytes_are_read_in_either_alphabet(content: str, name: str) -> None:
+    text = f'{{"blobs": [{{"digest": "d", "content": "{content}", "{name}": "x"}}]}}'
+    assert json_form.decode(text.encode(), m.CallRequest).blobs == (
+        m.Blob(digest="d", content=b"\xfb\xff\x00", media_type="x"),
+    )
+
+
+@pytest.mark.parametrize("padding", ["", "="])
+def test_bytes_are_read_without_their_padding(padding: str) -> None:
+    text = f'{{"inputs": "AP8{padding}"}}'
+    assert json_form.decode(text.encode(), m.VjpRequest).inputs == b"\x00\xff"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"envelope": 3}',
+        '{"input": []}',
+        "[]",
+        '{"envelope": {"attempt": -1.5}}',
+        '{"confirmOnly": "true"}',
+        '{"envelope": {"variant": {"mirror": 1}}}',
+        '{"blobs": [{"content": "A"}]}',
+        '{"blobs": [{"content": "\u00fc"}]}',
+        '{"blobs": [{"content": 3}]}',
+    ],
+)
 def test_another_form_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         json_form.decode(text.encode(), m.CallRequest)

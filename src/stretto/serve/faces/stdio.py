@@ -11,7 +11,7 @@ from mcp.server.stdio import stdio_server
 
 from stretto.serve.faces.asking import Asking
 from stretto.serve.faces.tools import mcp_server
-from stretto.serve.stopping import Stop, drained, stop_signals
+from stretto.serve.stopping import Stop, closed, drained, stop_signals
 
 _SETTLE_S: Final = 0.1
 """For what was read last to come to the desk, and for what the desk answered last to be written."""
@@ -41,7 +41,7 @@ async def serve_stdio(asking: Asking, *, grace_s: float, when_stopping: Callable
             with suppress(asyncio.CancelledError):
                 await serving
         finally:
-            await desk.close()
+            await closed(desk, stop.second)
 
 
 async def _serve(server: Any, lines: "Lines") -> None:  # Any: of the SDK
