@@ -21,8 +21,8 @@ UNFIT = READING.replace("reply", "result")
         (("--tls-cert", "a.pem"), "TLS needs both --tls-cert and --tls-key"),
         (("--mcp-stdio", "--http", ":0"), "answers on stdin and stdout only; leave out --http"),
         (
-            ("--mcp-stdio", "--face", "openai", "--token-env", "T", "--json"),
-            "leave out --face and --token-env and --json",
+            ("--mcp-stdio", "--face", "openai", "--token-env", "T"),
+            "leave out --face and --token-env",
         ),
         (("--face", "mcp", "--grpc", ":0"), "tools and models are served over HTTP; add --http"),
         (("components.py",), "holds components, and no workflow; serve them: stretto acp serve components.py"),
