@@ -34,7 +34,7 @@ WIDTH: Final = Key(
 PICTURE: Final = Key(
     "picture",
     PictureShape(),
-    means="its COBOL picture clause, with SIGN and COMP-3 as a copybook has them",
+    means="its COBOL picture clause, with SIGN and USAGE as a copybook has them",
     example="picture: S9(7)V99 COMP-3",
     also=("pic",),
 )

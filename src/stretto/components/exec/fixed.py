@@ -12,7 +12,8 @@ from stretto.components.exec.schemas import with_rows
 from stretto.types.json import Json, JsonObject
 
 _MEANT: Final = {LineEnd.LF.text.encode(): LineEnd.LF, LineEnd.CRLF.text.encode(): LineEnd.CRLF}
-"""What stands behind a record that was to end with its last byte, as GnuCOBOL has it on standard output."""
+"""What stands behind a record that was to end with its last byte, as GnuCOBOL has it for a file that is
+assigned to DISPLAY."""
 
 
 class FixedEncoder:

@@ -146,17 +146,17 @@ _BREAKS: Final = {LineEnd.LF: (b"\n", b"\r"), LineEnd.CRLF: (b"\n", b"\r"), Line
 def _line_end(message: Message, encoding: str) -> tuple[LineEnd, bool]:
     """What stands behind each record, and whether its length alone says where it ends: where data may hold the bytes of
     a line end, and where there is none."""
-    packed = next((f for f in _leaves(message.fields) if f.picture is not None and f.picture.packed), None)
+    raw = next((f for f in _leaves(message.fields) if f.picture is not None and not f.picture.is_text), None)
     if message.line_end is None:
-        line_end = LineEnd.LF if packed is None and not is_ebcdic(encoding) else LineEnd.NONE
+        line_end = LineEnd.LF if raw is None and not is_ebcdic(encoding) else LineEnd.NONE
         return line_end, line_end is LineEnd.NONE
     if message.line_end in (LineEnd.LF, LineEnd.CRLF) and is_ebcdic(encoding):
         raise UsageError(
             f"{encoding} has a line end of its own; say line_end: nel, or leave it out where there is none"
         )
-    if packed is not None and message.trimmed and message.line_end is not LineEnd.NONE:
-        raise wrong_field(packed, "is packed and may hold the byte of a line end, so no record can be `trimmed`")
-    return message.line_end, packed is not None or message.line_end is LineEnd.NONE
+    if raw is not None and message.trimmed and message.line_end is not LineEnd.NONE:
+        raise wrong_field(raw, "may hold the byte of a line end, so no record can be `trimmed`")
+    return message.line_end, raw is not None or message.line_end is LineEnd.NONE
 
 
 def check_overpunch(message: Message) -> None:
@@ -166,7 +166,7 @@ def check_overpunch(message: Message) -> None:
         return
     for field in _leaves(message.fields):
         picture = field.picture
-        if picture is not None and not picture.packed and picture.sign in (Sign.TRAILING, Sign.LEADING):
+        if picture is not None and picture.is_text and picture.sign in (Sign.TRAILING, Sign.LEADING):
             raise wrong_field(
                 field,
                 f"has a sign over a digit, which programs write in two ways; say overpunch: {Overpunch.ASCII} for "

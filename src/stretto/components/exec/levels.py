@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from stretto.components.exec.binary import MAX_DIGITS_OF_ONE_BYTE
 from stretto.components.exec.codec_of import wrong_field
 from stretto.components.exec.declared_field import Field
 from stretto.components.exec.picture import MAX_WIDTH
@@ -94,6 +95,12 @@ def _width(field: Field, encoding: str) -> int:
         if field.width is not None or field.picture is not None:
             raise wrong_field(field, "has a `width` or `picture` beside; give its bytes once: filler: 8")
         return field.filler
+    if field.picture is not None and field.picture.is_binary and field.picture.size <= MAX_DIGITS_OF_ONE_BYTE:
+        if field.width not in (1, 2):
+            raise wrong_field(
+                field, f"has the picture {field.picture}, one byte to GnuCOBOL and two to IBM; say width: 1 or width: 2"
+            )
+        return field.width
     if field.picture is not None:
         if field.width not in (None, field.picture.width):
             raise wrong_field(

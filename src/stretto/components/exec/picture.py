@@ -1,7 +1,7 @@
 """COBOL picture clauses: what a field of a fixed-width record holds, as its copybook says it.
 
-`PICTURE`, `SIGN` and `USAGE`: ISO/IEC 1989:2023, sections 13.18.40, 13.18.52 and 13.18.60. `COMP-3`: IBM Enterprise
-COBOL for z/OS, Language Reference, "USAGE clause".
+`PICTURE`, `SIGN` and `USAGE`: ISO/IEC 1989:2023, sections 13.18.40, 13.18.52 and 13.18.60. `COMP-3` and the other
+`COMP`: IBM Enterprise COBOL for z/OS, Language Reference, "USAGE clause".
 """
 
 import re
@@ -23,7 +23,12 @@ _ONE: Final = re.compile(r"[AX9](?:\((\d{1,7})\))?")
 _EDITING: Final = re.compile(r"[Z*,.$+\-B/0]|CR|DB")
 _IS_IGNORED: Final = frozenset({"PIC", "PICTURE", "IS", "USAGE", "SIGN", "CHARACTER", "DISPLAY"})
 _PACKED: Final = frozenset({"COMP-3", "COMPUTATIONAL-3", "PACKED-DECIMAL"})
-_BINARY: Final = re.compile(r"COMP(UTATIONAL)?(-[1245X])?|BINARY")
+_BINARY: Final = frozenset({"BINARY", "COMP", "COMP-4", "COMPUTATIONAL", "COMPUTATIONAL-4"})
+_NATIVE: Final = frozenset({"COMP-5", "COMPUTATIONAL-5"})
+_NOT_READ: Final = re.compile(r"COMP(UTATIONAL)?-[0-9A-Z]|FLOAT.*|INDEX|POINTER")
+
+MAX_BINARY_DIGITS: Final = 18
+"""More take sixteen bytes in some dialects and are refused by others."""
 
 
 class Sign(StrEnum):
@@ -42,6 +47,19 @@ class Sign(StrEnum):
         return self in (Sign.TRAILING_SEPARATE, Sign.LEADING_SEPARATE)
 
 
+class Usage(StrEnum):
+    """How a number is stored."""
+
+    DISPLAY = "display"
+    """A digit to each byte."""
+    PACKED = "COMP-3"
+    """Two digits to each byte."""
+    BINARY = "COMP"
+    """The most significant byte first."""
+    NATIVE = "COMP-5"
+    """In the byte order of the machine."""
+
+
 class Picture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a picture clause says."""
 
@@ -52,17 +70,28 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     decimals: int = 0
     """Of the digits, those behind the implied decimal point."""
     sign: Sign = Sign.NONE
-    packed: bool = False
+    usage: Usage = Usage.DISPLAY
 
     @property
     def is_numeric(self) -> bool:
         return self.symbol == "9"
 
     @property
+    def is_binary(self) -> bool:
+        return self.usage in (Usage.BINARY, Usage.NATIVE)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether what stands there are characters; else any byte may."""
+        return self.usage is Usage.DISPLAY
+
+    @property
     def width(self) -> int:
         """Bytes that it takes in a record."""
-        if self.packed:
+        if self.usage is Usage.PACKED:
             return self.size // 2 + 1
+        if self.is_binary:
+            return 2 if self.size <= 4 else 4 if self.size <= 9 else 8
         return self.size + self.sign.is_separate
 
     def __str__(self) -> str:
@@ -71,13 +100,20 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         whole, part = self.size - self.decimals, self.decimals
         text = ("S" if self.sign is not Sign.NONE else "") + (f"9({whole})" if whole else "")
         text += f"V9({part})" if part else ""
-        if self.packed:
-            return f"{text} COMP-3"
+        if not self.is_text:
+            return f"{text} {self.usage}"
         return text if self.sign in (Sign.NONE, Sign.TRAILING) else f"{text} SIGN {_words(self.sign)}"
 
 
 def _words(sign: Sign) -> str:
     return sign.value.replace("_", " ").upper()
+
+
+_USAGES: Final = {
+    **dict.fromkeys(_PACKED, Usage.PACKED),
+    **dict.fromkeys(_BINARY, Usage.BINARY),
+    **dict.fromkeys(_NATIVE, Usage.NATIVE),
+}
 
 
 class PictureError(ValueError):
@@ -93,21 +129,22 @@ def read_picture(clause: str) -> Picture:
     words = [word for word in clause.upper().rstrip(".").split() if word not in _IS_IGNORED]
     if not words:
         raise PictureError("is empty", _EXPECTED)
-    packed, sign = _options(words[1:])
+    usage, sign = _options(words[1:])
     text = _TEXT.fullmatch(words[0])
     if text is not None:
-        if packed or sign is not Sign.NONE:
+        if usage is not Usage.DISPLAY or sign is not Sign.NONE:
             raise PictureError("gives letters a sign or a usage of numbers", f"{words[0]} alone")
         return _sized(Picture(symbol=words[0][0], size=_places(words[0])), MAX_WIDTH)
-    return _numeric(words[0], packed=packed, sign=sign)
+    return _numeric(words[0], usage, sign)
 
 
 _EXPECTED: Final = (
-    "X(n), A(n), 9(n), S9(n), 9(n)V9(m) or S9(n)V9(m); with a sign also COMP-3, or SIGN LEADING or TRAILING [SEPARATE]"
+    "X(n), A(n), 9(n), S9(n), 9(n)V9(m) or S9(n)V9(m); numbers also with COMP-3, COMP or COMP-5, those with a sign "
+    "also with SIGN LEADING or TRAILING [SEPARATE]"
 )
 
 
-def _numeric(word: str, *, packed: bool, sign: Sign) -> Picture:
+def _numeric(word: str, usage: Usage, sign: Sign) -> Picture:
     found = _NUMERIC.fullmatch(word)
     if found is None or not (found[2] or found[3]):
         if _EDITING.search(word) and set(word) <= set("9VSZ*,.$+-B/0CRD()123456789"):
@@ -120,27 +157,28 @@ def _numeric(word: str, *, packed: bool, sign: Sign) -> Picture:
         raise PictureError("places a sign and has none", f"S{word}")
     if found[1]:
         sign = Sign.TRAILING if sign is Sign.NONE else sign
-    if packed and sign not in (Sign.NONE, Sign.TRAILING):
-        raise PictureError("places the sign of a packed number, which stands in its last half byte", f"{word} COMP-3")
-    return _sized(Picture(symbol="9", size=whole + part, decimals=part, sign=sign, packed=packed), MAX_DIGITS)
+    if usage is not Usage.DISPLAY and sign not in (Sign.NONE, Sign.TRAILING):
+        raise PictureError("places the sign of a packed or binary number, which has its own place", f"{word} {usage}")
+    picture = Picture(symbol="9", size=whole + part, decimals=part, sign=sign, usage=usage)
+    return _sized(picture, MAX_BINARY_DIGITS if picture.is_binary else MAX_DIGITS)
 
 
-def _options(words: list[str]) -> tuple[bool, Sign]:
-    packed, place, separate = False, "", False
+def _options(words: list[str]) -> tuple[Usage, Sign]:
+    usage, place, separate = Usage.DISPLAY, "", False
     for word in words:
-        if word in _PACKED:
-            packed = True
+        if word in _USAGES:
+            usage = _USAGES[word]
         elif word in ("LEADING", "TRAILING"):
             place = word.lower()
         elif word == "SEPARATE":
             separate = True
-        elif _BINARY.fullmatch(word):
-            raise PictureError(f"is stored as {word}, a binary number, which is not read", "DISPLAY or COMP-3")
+        elif _NOT_READ.fullmatch(word):
+            raise PictureError(f"is stored as {word}, which is not read", "DISPLAY, COMP-3, COMP or COMP-5")
         else:
             raise PictureError(f"holds {word!r}", _EXPECTED)
     if separate and not place:
         raise PictureError("says SEPARATE and not where", "SIGN LEADING SEPARATE or SIGN TRAILING SEPARATE")
-    return packed, Sign(f"{place}_separate" if separate else place or "none")
+    return usage, Sign(f"{place}_separate" if separate else place or "none")
 
 
 def _places(run: str) -> int:

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from stretto.components.exec.binary import from_binary, to_binary
 from stretto.components.exec.codec_of import (
     OF_TEXT,
     is_number_of_picture,
@@ -40,10 +41,11 @@ class Slot(Protocol):
 def slot_of(field: Field, width: int, encoding: str, digits: Digits) -> Slot:
     """The slot of a named field; raises UsageError for a declaration that cannot work."""
     picture = field.picture
-    if picture is not None and picture.packed and not is_number_of_picture(field):
-        raise wrong_field(field, f"has the picture {picture}, a packed number; its type is integer, decimal or number")
+    if picture is not None and not picture.is_text and not is_number_of_picture(field):
+        what = "binary" if picture.is_binary else "packed"
+        raise wrong_field(field, f"has the picture {picture}, a {what} number; its type is integer, decimal or number")
     if picture is not None and is_number_of_picture(field):
-        return _number_slot(field, picture, encoding, digits)
+        return _number_slot(field, picture, width, encoding, digits)
     if picture is not None and picture.is_numeric:
         if picture.sign is not Sign.NONE or picture.decimals:
             raise wrong_field(
@@ -53,10 +55,13 @@ def slot_of(field: Field, width: int, encoding: str, digits: Digits) -> Slot:
     return TextSlot(field, width, encoding)
 
 
-def _number_slot(field: Field, picture: Picture, encoding: str, digits: Digits) -> Slot:
-    if field.optional and picture.packed:
-        raise wrong_field(field, "is packed, which has no blank, so it cannot be `optional`")
-    return PackedSlot(field, picture) if picture.packed else ZonedSlot(field, picture, encoding, digits)
+def _number_slot(field: Field, picture: Picture, width: int, encoding: str, digits: Digits) -> Slot:
+    if picture.is_text:
+        return ZonedSlot(field, picture, encoding, digits)
+    if field.optional:
+        what = "binary" if picture.is_binary else "packed"
+        raise wrong_field(field, f"is {what}, which has no blank, so it cannot be `optional`")
+    return BinarySlot(field, picture, width) if picture.is_binary else PackedSlot(field, picture)
 
 
 class TextSlot:
@@ -180,6 +185,24 @@ def _is_one_byte(char: str, encoding: str) -> bool:
         return len(char.encode(encoding)) == 1
     except UnicodeEncodeError:
         return False
+
+
+class BinarySlot:
+    """A number in two's complement."""
+
+    def __init__(self, field: Field, picture: Picture, width: int) -> None:
+        codec = units_codec(field, picture)
+        self.takes, self.gives = codec.takes, codec.gives
+        self._codec = codec
+        self._picture = picture
+        self._width = width
+        self.empty = to_binary(0, picture, width)
+
+    def put(self, value: Json) -> bytes:
+        return to_binary(self._codec.write(value), self._picture, self._width)
+
+    def take(self, data: bytes) -> Json:
+        return self._codec.read(from_binary(data, self._picture))
 
 
 def encoded(text: str, encoding: str) -> bytes:

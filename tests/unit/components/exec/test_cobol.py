@@ -45,6 +45,27 @@ DISCOUNT = """
     response: *order
 """
 
+NEGATE = """
+    kind: exec
+    command: [./negate]
+    effects: pure
+    request: &numbers
+      format: fixed
+      overpunch: ascii
+      fields:
+        - { name: name, picture: XXX }
+        - { name: zoned, picture: S9(5)V99 }
+        - { name: leading, picture: S9(3) SIGN LEADING }
+        - { name: apart, picture: S9(3) SIGN TRAILING SEPARATE }
+        - { name: packed, picture: S9(7)V99 COMP-3 }
+        - { name: small, picture: S9(2) COMP, width: 1 }
+        - { name: half, picture: S9(4) COMP }
+        - { name: full, picture: S9(7)V99 BINARY }
+        - { name: longest, picture: S9(16)V99 COMP }
+        - { name: own_order, picture: S9(9) COMP-5 }
+    response: *numbers
+"""
+
 
 def declared(folder: Path, program: Path, declaration: str) -> ExecProgram:
     shutil.copy(program, folder / program.name)
@@ -100,3 +121,26 @@ async def test_a_program_for_ebcdic_and_packed_decimals_answers(
     for tier, amount, price in (("GOLD", "12345.67", "11111.10"), ("IRON", "-0.01", "-0.01")):
         assert (await discount(make_request(tier=tier, amount=amount))).output == {"tier": tier, "amount": price}
     await discount.close()
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+async def test_every_usage_of_gnucobol_is_written_and_read(
+    tmp_path: Path, make_request: MakeRequest, build_cobol: Callable[[Path], Path], sign: str
+) -> None:
+    source = Path(__file__).parent / "programs" / "negate.cob"
+    negate = declared(tmp_path, build_cobol(source), NEGATE)
+    await negate.open()
+    texts = {"zoned": "12345.67", "packed": "1234567.89", "full": "7654321.01", "longest": "9876543210123456.78"}
+    whole = {"leading": 123, "apart": 45, "small": 99, "half": 9999, "own_order": 123456789}
+    given = {
+        "name": "ab",
+        **{name: f"{sign}{text}" for name, text in texts.items()},
+        **{name: -number if sign else number for name, number in whole.items()},
+    }
+    expected = {
+        "name": "ab",
+        **{name: text if sign else f"-{text}" for name, text in texts.items()},
+        **{name: number if sign else -number for name, number in whole.items()},
+    }
+    assert (await negate(make_request(**given))).output == expected
+    await negate.close()

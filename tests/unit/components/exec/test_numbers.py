@@ -5,9 +5,10 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, strategies as st
 
+from stretto.components.exec.binary import from_binary, to_binary
 from stretto.components.exec.misfit import MisfitError
 from stretto.components.exec.packed import pack, unpack
-from stretto.components.exec.picture import Picture, Sign
+from stretto.components.exec.picture import Picture, Sign, Usage
 from stretto.components.exec.scalars import DecimalCodec, IntegerCodec, NumberCodec
 from stretto.components.exec.units import DecimalUnits, NumberUnits, fitting, from_units, to_units
 from stretto.components.exec.zoned import Digits, Overpunch
@@ -39,12 +40,21 @@ def test_a_zoned_number_comes_back(number: tuple[Picture, int], encoding: str, o
 
 @given(held())
 def test_a_packed_number_comes_back(number: tuple[Picture, int]) -> None:
-    picture = Picture(
-        symbol="9", size=number[0].size, sign=Sign.NONE if number[0].sign is Sign.NONE else Sign.TRAILING, packed=True
-    )
+    sign = Sign.NONE if number[0].sign is Sign.NONE else Sign.TRAILING
+    picture = Picture(symbol="9", size=number[0].size, sign=sign, usage=Usage.PACKED)
     data = pack(number[1], picture)
     assert len(data) == picture.width
     assert unpack(data, picture) == number[1]
+
+
+@given(st.integers(1, 18), st.booleans(), st.sampled_from([Usage.BINARY, Usage.NATIVE]), st.data())
+def test_a_binary_number_comes_back(size: int, has_sign: bool, usage: Usage, data: st.DataObject) -> None:
+    picture = Picture(symbol="9", size=size, sign=Sign.TRAILING if has_sign else Sign.NONE, usage=usage)
+    units = data.draw(st.integers(1 - 10**size if has_sign else 0, 10**size - 1))
+    for width in {picture.width, 1 if size <= 2 else picture.width}:
+        written = to_binary(units, picture, width)
+        assert len(written) == width
+        assert from_binary(written, picture) == units
 
 
 @given(st.binary(min_size=1, max_size=6), st.sampled_from(["ascii", "cp037"]), pictures(6))
@@ -60,7 +70,7 @@ def test_bytes_are_a_zoned_number_or_refused(data: bytes, encoding: str, picture
 
 @given(st.binary(min_size=1, max_size=4))
 def test_bytes_are_a_packed_number_or_refused(data: bytes) -> None:
-    picture = Picture(symbol="9", size=len(data) * 2 - 1, sign=Sign.TRAILING, packed=True)
+    picture = Picture(symbol="9", size=len(data) * 2 - 1, sign=Sign.TRAILING, usage=Usage.PACKED)
     try:
         units = unpack(data, picture)
     except MisfitError:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stretto.components.exec.picture import Picture, PictureError, Sign, read_picture
+from stretto.components.exec.picture import Picture, PictureError, Sign, Usage, read_picture
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,12 @@ from stretto.components.exec.picture import Picture, PictureError, Sign, read_pi
         ("S9(4) SIGN IS LEADING", Picture(symbol="9", size=4, sign=Sign.LEADING), 4),
         ("S9(4) SIGN TRAILING SEPARATE CHARACTER", Picture(symbol="9", size=4, sign=Sign.TRAILING_SEPARATE), 5),
         ("s9(4)v9 sign leading separate", Picture(symbol="9", size=5, decimals=1, sign=Sign.LEADING_SEPARATE), 6),
-        ("S9(7)V99 COMP-3", Picture(symbol="9", size=9, decimals=2, sign=Sign.TRAILING, packed=True), 5),
-        ("9(4) USAGE PACKED-DECIMAL", Picture(symbol="9", size=4, packed=True), 3),
+        ("S9(7)V99 COMP-3", Picture(symbol="9", size=9, decimals=2, sign=Sign.TRAILING, usage=Usage.PACKED), 5),
+        ("9(4) USAGE PACKED-DECIMAL", Picture(symbol="9", size=4, usage=Usage.PACKED), 3),
+        ("S9(4) COMP", Picture(symbol="9", size=4, sign=Sign.TRAILING, usage=Usage.BINARY), 2),
+        ("9(9) USAGE IS BINARY", Picture(symbol="9", size=9, usage=Usage.BINARY), 4),
+        ("S9(16)V99 COMP-4", Picture(symbol="9", size=18, decimals=2, sign=Sign.TRAILING, usage=Usage.BINARY), 8),
+        ("S9(5) COMP-5", Picture(symbol="9", size=5, sign=Sign.TRAILING, usage=Usage.NATIVE), 4),
         ("S9(38)", Picture(symbol="9", size=38, sign=Sign.TRAILING), 38),
     ],
 )
@@ -54,11 +58,13 @@ def test_a_clause_is_read(clause: str, expected: Picture, width: int) -> None:
         ("$$,$$9.99CR", "is edited"),
         ("9(3) SIGN LEADING", "places a sign and has none"),
         ("S9(3) SEPARATE", "says SEPARATE and not where"),
-        ("S9(3) SIGN LEADING COMP-3", "places the sign of a packed number"),
+        ("S9(3) SIGN LEADING COMP-3", "places the sign of a packed or binary number"),
         ("X(3) COMP-3", "gives letters a sign or a usage of numbers"),
-        ("S9(4) COMP", "is stored as COMP, a binary number"),
-        ("S9(4) BINARY", "is stored as BINARY"),
-        ("S9(4) COMP-5", "is stored as COMP-5"),
+        ("S9(4) COMP-1", "is stored as COMP-1, which is not read"),
+        ("S9(4) COMP-X", "is stored as COMP-X, which is not read"),
+        ("S9(19) COMP", "has 19 places"),
+        ("S9(4) SIGN LEADING COMP", "places the sign of a packed or binary number"),
+        ("X(4) COMP", "gives letters a sign or a usage of numbers"),
         ("9(3) OCCURS", "holds 'OCCURS'"),
     ],
 )
