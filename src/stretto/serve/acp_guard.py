@@ -63,6 +63,8 @@ class Client:
         """
         self.on_hang_up = None
         cycle = self._cycle
+        scope: dict[str, object] = cycle.scope  # type: ignore[assignment]  # as any mapping
+        scope.pop(CLIENT, None)  # each would keep the other, and all of the call, until Python's collector came by
         if cycle.disconnected:
             return
         parts = [STATUS_LINE[status]]

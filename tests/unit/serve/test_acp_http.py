@@ -1,10 +1,12 @@
 """The protocol over HTTP: one call, and each way in which a request may be wrong."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from stretto.acp.server import Limits
 from tests.unit.serve.acp_living import add, envelope, made, post, served
@@ -93,6 +95,20 @@ async def test_what_is_wrong_is_told(body: Any, status: int, code: str, reason: 
     assert says in problem["detail"]
     assert "Traceback" not in problem["detail"]
     assert again[0] == 200
+
+
+async def test_a_call_leaves_nothing_to_pythons_collector() -> None:
+    async with served(made(add)) as (_, url):
+        await post(f"{url}/acp/v1/execute", _GOOD)
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(3):
+                await post(f"{url}/acp/v1/execute", _GOOD)
+            kept = [each for each in gc.get_objects() if isinstance(each, RequestResponseCycle)]
+        finally:
+            gc.enable()
+    assert len(kept) <= 1  # that of a connection which is not told yet that it has ended
 
 
 async def test_fields_of_a_newer_minor_version_are_passed_over() -> None:
