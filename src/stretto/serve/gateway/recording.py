@@ -14,7 +14,7 @@ from stretto.serve.gateway.ask import Ask
 from stretto.serve.gateway.metrics import GatewayMetrics
 from stretto.serve.gateway.open_run import OpenRun
 from stretto.serve.gateway.settings import GatewaySettings
-from stretto.serve.gateway.steps import Taken, answered_step, completion_of, failed_step
+from stretto.serve.gateway.steps import Taken, answered_step, answers_alone, completion_of, failed_step
 from stretto.serve.gateway.turns import Place
 from stretto.types.enums import Reason
 from stretto.types.errors import ComponentError, StrettoError
@@ -62,8 +62,9 @@ class Recording:
     def answered(self, body: dict[str, Any], reply: Reply, *, unread: int = 0) -> None:
         """Record what the server answered, whole or put together; when it is no completion, as a failure. `unread` are
         pieces of it that were none: its tokens are not all there, and so not kept."""
+        doubt = f"events of the stream that were no JSON: {unread}; its tokens are left out" if unread else ""
         try:
-            completion = completion_of(body, is_chat=self._ask.is_chat)
+            completion, doubt = self._read(body, doubt)
         except (msgspec.MsgspecError, TypeError) as error:
             self.failed(unreadable(self.name, self._address, reply, str(error)))
             return
@@ -78,9 +79,8 @@ class Recording:
         except StrettoError as error:
             self._cannot(error)
             return
-        if unread:
-            told = f"events of the stream that were no JSON: {unread}; its tokens are left out"
-            answered.step.evidence["tokens"] = told
+        if doubt:
+            answered.step.evidence["tokens"] = doubt
         self.is_over = True
         self._count_untold(answered.step)
         self._run.answered(self._place, self._ask.said, answered)
@@ -96,6 +96,15 @@ class Recording:
         except (msgspec.MsgspecError, TypeError):
             partly = None
         self._failed(error, reason, partly)
+
+    def _read(self, body: dict[str, Any], doubt: str) -> tuple[Completion, str]:
+        """The completion, and what to doubt of it: where only what stands beside the answer has another form than it
+        should, that is left out. Raises what `completion_of` does."""
+        try:
+            return completion_of(body, is_chat=self._ask.is_chat), doubt
+        except (msgspec.MsgspecError, TypeError) as error:
+            answer = completion_of(answers_alone(body), is_chat=self._ask.is_chat)
+            return answer, f"what the server told beside its answer is left out: {error}"
 
     @property
     def _place(self) -> Place:

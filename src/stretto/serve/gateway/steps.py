@@ -25,6 +25,9 @@ from stretto.types.json import Json, JsonObject
 from stretto.types.learning import Array
 from stretto.types.messages import Response, Usage
 
+_SAID: Final = ("message", "text", "finish_reason")
+"""Fields of a choice that are the answer itself."""
+
 LONG_FIELDS: Final = ("tools", "functions", "response_format")
 """Fields of a request that are long and seldom change from one call to the next."""
 
@@ -84,6 +87,13 @@ def completion_of(body: Mapping[str, Any], *, is_chat: bool) -> Completion:
     if not choices:
         raise msgspec.ValidationError("Expected `array` of length >= 1 - at `$.choices`")
     return Completion(choices=choices, **head)
+
+
+def answers_alone(body: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer without what stands beside what the model said: usage, tokens, names."""
+    choices = body.get("choices")
+    kept = [each if not isinstance(each, dict) else {n: each[n] for n in _SAID if n in each} for each in choices or ()]
+    return {"choices": kept}
 
 
 def answered_step(
