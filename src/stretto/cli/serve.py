@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from stretto.cli.acp.doors import Grpc, MaxQueued, MaxRequestBytes, TlsCert, TlsKey, TokenEnv, TokenFile, http_option
-from stretto.cli.acp.place import is_loopback, read_place
+from stretto.cli.acp.place import read_place
 from stretto.cli.acp.serve import tell_stopping, tls_of, warn_of_strangers
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import AsJson, StorePath
 from stretto.cli.stopping import run_async
 from stretto.cli.terminal import note, print_json
+from stretto.components.web_address import is_here
 from stretto.runtime.load import load, store_path
 from stretto.runtime.workflow import Workflow
 from stretto.spec.declarations import load_declarations
@@ -119,7 +120,7 @@ def serve(
     at = read_place("--http", http or DEFAULT_HTTP) if http or not grpc else None
     if at is not None:
         names = ChatNames(asked=chat_input, answered=chat_output)
-        _put_on(faces, face, names, tokens, is_local=is_loopback(at[0]))
+        _put_on(faces, face, names, tokens, is_local=is_here(at[0]))
     elif face or chat_input or chat_output:
         raise UsageError("tools and models are served over HTTP; add --http HOST:PORT")
     doors = Doors(

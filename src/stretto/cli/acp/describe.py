@@ -25,7 +25,10 @@ app = typer.Typer(add_completion=False)
 def describe(
     url: Annotated[
         str,
-        typer.Argument(metavar="URL", help="http://HOST:PORT or grpc://HOST:PORT; after # one component of several."),
+        typer.Argument(
+            metavar="URL",
+            help="http://HOST:PORT, grpc://HOST:PORT, or https and grpcs; after # one component of several.",
+        ),
     ],
     token_env: Annotated[
         str, typer.Option("--token-env", metavar="NAME", help="Environment variable that holds its bearer token.")

@@ -17,8 +17,3 @@ def read_place(option: str, text: str) -> tuple[str, int]:
     if not (port.isascii() and port.isdigit()) or int(port) > _MAX_PORT:
         raise UsageError(f"{option} is {text!r}; expected HOST:PORT, such as {LOOPBACK}:8081, or :8081")
     return host or LOOPBACK, int(port)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches it."""
-    return host in ("localhost", "::1") or host.startswith("127.")

@@ -9,12 +9,13 @@ import typer
 
 from stretto.acp.names import Report
 from stretto.cli.acp.doors import Grpc, MaxQueued, MaxRequestBytes, TlsCert, TlsKey, TokenEnv, TokenFile, http_option
-from stretto.cli.acp.place import is_loopback, read_place
+from stretto.cli.acp.place import read_place
 from stretto.cli.acp.served_file import components_of
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import AsJson
 from stretto.cli.stopping import run_async
 from stretto.cli.terminal import note, print_json
+from stretto.components.web_address import is_here
 from stretto.types.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:  # it imports what the extra brings
@@ -128,7 +129,7 @@ def tls_of(cert: Path | None, key: Path | None, client_ca: Path | None) -> "Tls 
 
 def warn_of_strangers(doors: "Doors") -> None:
     """Say who may call, where that is everybody."""
-    hosts = [place[0] for place in (doors.http, doors.grpc) if place is not None and not is_loopback(place[0])]
+    hosts = [place[0] for place in (doors.http, doors.grpc) if place is not None and not is_here(place[0])]
     if hosts and doors.tokens is None:
         note(f"whoever reaches {hosts[0]} may call; --token-env or --token-file says who may")
 

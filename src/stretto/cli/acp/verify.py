@@ -52,7 +52,8 @@ def verify(
     url: Annotated[
         str,
         typer.Argument(
-            metavar="URL", help="http://HOST:PORT or grpc://HOST:PORT; after # the component where there are several."
+            metavar="URL",
+            help="http://HOST:PORT, grpc://HOST:PORT, or https and grpcs; after # one component of several.",
         ),
     ],
     given: Annotated[

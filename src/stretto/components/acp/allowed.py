@@ -5,6 +5,7 @@ cloud hands out credentials. So the file names servers, and the environment says
 """
 
 import os
+import re
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -14,7 +15,12 @@ from stretto.types.errors import UsageError
 
 VARIABLE: Final = "STRETTO_ACP_ALLOW"
 """``host``, ``host:port`` or ``[address]:port``, separated by commas; ``*`` stands for anything in a part. Without it
-only this machine's own addresses may be called."""
+only this machine's own addresses may be called. Names are compared, not what they stand for."""
+
+_ADDRESSES: Final = re.compile(r"[0-9][0-9.*?]*")
+"""How an entry that means IPv4 addresses looks."""
+
+_ADDRESS: Final = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 
 
 def check_allowed(target: Target, what: str) -> None:
@@ -40,4 +46,6 @@ def _fits(target: Target, entry: str) -> bool:
     if entry.count(":") > 1:  # an IPv6 address by itself
         return fnmatchcase(host, entry)
     name, colon, of_port = entry.partition(":")
+    if _ADDRESSES.fullmatch(name) and not _ADDRESS.fullmatch(host):
+        return False  # 10.0.0.* is no 10.0.0.7.evil.example
     return fnmatchcase(host, name) and (not colon or fnmatchcase(port, of_port))

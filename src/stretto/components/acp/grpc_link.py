@@ -81,7 +81,6 @@ class GrpcLink:
         import grpc
 
         from stretto.acp.proto_form import request_bytes, response_of
-        from stretto.acp.status import DETAILS, failure_of_status
 
         token = token_of(self._settings)
         metadata = _metadata(token, envelope)
@@ -93,22 +92,28 @@ class GrpcLink:
         try:
             answer = await channel.calls[verb](wire, metadata=metadata)
         except grpc.aio.AioRpcError as error:
-            said = error.details() or ""
-            if said.startswith(_NO_CONNECTION) and not channel.is_connected():
-                raise _unconnected(self._peer, said) from error
-            if any(mark in said for mark in _UNREAD):
-                text = f"{self._peer.who} answered more than is read: {said}; {self._peer.limit_remedy}"
-                raise ComponentError(text, self._peer.limit_code) from error
-            trailing: Any = error.trailing_metadata() or ()  # stubs know no pairs in it
-            details = dict(trailing).get(DETAILS)
-            number: int = error.code().value[0]
-            told = failure_of_status(number, blotted(said, token), blotted(details, token) if details else None)
-            raise AcpError(told) from error
+            raise self._error_of(error, token, is_connected=channel.is_connected()) from error
         try:
             return response_of(verb, blotted(answer, token)), 0.0
         except Exception as error:
             text = f"{self._peer.who} answered what is no {verb.capitalize()}Response: {error}"
             raise ComponentError(text, Code.INTERNAL) from error
+
+    def _error_of(self, error: "grpc.aio.AioRpcError", token: str, *, is_connected: bool) -> AcpError | ComponentError:
+        """The failure that the peer told, or that of a connection that brought no answer."""
+        from stretto.acp.status import DETAILS, failure_of_status
+
+        said = error.details() or ""
+        if said.startswith(_NO_CONNECTION) and not is_connected:
+            return _unconnected(self._peer, said)
+        if any(mark in said for mark in _UNREAD):
+            text = f"{self._peer.who} answered more than is read: {said}; {self._peer.limit_remedy}"
+            return ComponentError(text, self._peer.limit_code)
+        trailing: Any = error.trailing_metadata() or ()  # stubs know no pairs in it
+        details = dict(trailing).get(DETAILS)
+        number: int = error.code().value[0]
+        told = failure_of_status(number, blotted(said, token), blotted(details, token) if details else None)
+        return AcpError(told)
 
     def _of_this_loop(self) -> "_Channel":
         if self._channel is not None and self._channel.loop is asyncio.get_running_loop():

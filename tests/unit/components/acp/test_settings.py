@@ -108,6 +108,7 @@ def test_what_no_other_can_read_needs_no_leave(url: str, token_env: str, monkeyp
         ("*.example:80*", "acp+http://shop.example:8081"),
         ("[fd00::1]:5", "acp+grpc://[fd00::1]:5"),
         ("fd00::1", "acp+grpc://[fd00::1]:5"),
+        ("10.0.0.*:80", "acp+http://10.0.0.7"),
     ],
 )
 def test_a_server_that_is_listed_may_be_called(
@@ -133,6 +134,8 @@ def test_a_server_that_is_listed_may_be_called(
         (None, "acp+http://localtest.me"),
         (None, "acp+grpc://unix:1"),
         ("shop.example", "acp+http://shop.example."),
+        ("10.0.0.*", "acp+http://10.0.0.7.evil.example"),
+        ("10.*", "acp+http://10.evil.example"),
         ("", "acp+http://127.0.0.1:1"),
         ("shop.example:80", "acp+http://shop.example:81"),
         ("shop.example", "acp+http://evil-shop.example"),
