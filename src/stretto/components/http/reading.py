@@ -26,6 +26,9 @@ class Format(StrEnum):
     TEXT = "text"
 
 
+_UTF_8: Final = frozenset({"", "utf-8", "utf8", "us-ascii"})
+"""What is read as it stands."""
+
 _MARKS: Final = (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE)
 """Byte order marks, which outweigh what the protocol says of XML: RFC 7303, section 3."""
 
@@ -43,23 +46,24 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_answer(reply: Reply, form: Format, fields: Mapping[str, XmlField], secrets: Secrets) -> Answer:
     """Read a reply, and blot secrets out of it. An empty body is null, whatever it should have been."""
-    sent, trouble = _read(reply, form, fields)
-    body = sent["body"]
+    charset = _charset(reply)
+    sent, trouble = _read(reply, form, fields, charset)
+    head, body = {**sent, "body": None}, sent["body"]
     try:
-        if form is not Format.JSON or _charset(reply) or secrets.may_be_in(reply.body):
+        if form is not Format.JSON or charset not in _UTF_8 or secrets.may_be_in(reply.body):
             body = secrets.out_of_value(body)
     except RecursionError:
         body, trouble = None, "it nests too deep"
-    rest = {name: secrets.out_of_value(value) for name, value in sent.items() if name != "body"}
-    return Answer(value={**rest, "body": body}, sent=sent, trouble=trouble)
+    told = secrets.out_of_value(head)
+    assert isinstance(told, dict)
+    return Answer(value={**told, "body": body}, sent=sent, trouble=trouble)
 
 
-def _read(reply: Reply, form: Format, fields: Mapping[str, XmlField]) -> tuple[JsonObject, str]:
+def _read(reply: Reply, form: Format, fields: Mapping[str, XmlField], charset: str) -> tuple[JsonObject, str]:
     """What `response` stands for, and why its body is not what was declared."""
     fault: JsonObject | None = None
     body: Json = None
     trouble, content = "", reply.body
-    charset = _charset(reply)
     if content.strip():
         if form is Format.JSON:
             body, trouble = _json(content, charset)
@@ -108,7 +112,7 @@ def _text(content: bytes, charset: str) -> tuple[Json, str]:
 
 def _in_utf8(content: bytes, charset: str) -> bytes:
     """Raises UnicodeDecodeError for bytes that are none in the encoding, LookupError for one that is not read."""
-    return content if charset in ("", "utf-8", "utf8", "us-ascii") else _decoded(content, charset).encode()
+    return content if charset in _UTF_8 else _decoded(content, charset).encode()
 
 
 def _decoded(content: bytes, charset: str) -> str:

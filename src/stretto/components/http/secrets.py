@@ -85,6 +85,8 @@ class Secrets:
 
     def _spellings(self) -> list[str]:
         """Longest first: one may be a part of another."""
+        if not self._used:
+            return []
         return sorted({spelling for value in self._used for spelling in spellings(value)}, key=len, reverse=True)
 
     def _unfit(self, what: str) -> ComponentError:
