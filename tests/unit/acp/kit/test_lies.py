@@ -101,6 +101,8 @@ def _more_cards(_path: str, _message: dict[str, Any], said: Said) -> Said:
     return (*said[:2], {**said[2], "cards": cards * 2}) if cards else said
 
 
+CHOSEN = {"name": "tool", "chosen": "a", "support": ["a", "b"], "logprob": -0.7, "propensity": 0.5}
+
 _COUNT = itertools.count()
 
 LIES = [
@@ -131,6 +133,21 @@ LIES = [
         "stored with another output",
         of_stored(lambda body: {**body, "output": {"status": "x"}}),
         *("a third time is the same again", "its output is another than that of the same request before"),
+    ),
+    (
+        "stored with another choice",
+        says(lambda _, body: {**body, "actions": [{**CHOSEN, "policy": str(next(_COUNT))}]}),
+        *("the same request under the same key is one effect", "its `actions` are others than those of the same"),
+    ),
+    (
+        "chose what was not to be had",
+        says(lambda _, body: {**body, "actions": [{**CHOSEN, "chosen": "c"}]}),
+        *("*", "learning may not stand: component 'tiny' reported the action 'tool' with 'c' chosen"),
+    ),
+    (
+        "sampled nothing that can be read",
+        says(lambda _, body: {**body, "modelCalls": [{"mask": {"content": "AAAA"}}]}),
+        *("*", "`mask` of a model call is no array"),
     ),
     (
         "stored, and does not say so",
