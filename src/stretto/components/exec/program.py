@@ -19,6 +19,9 @@ PASSED_ON: Final = (
 """Variables of this process that a program is given without being asked for: none of them is a secret."""
 
 
+_PASSING: Final = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY})
+"""Why a system starts no process now and may in a moment: it is short of something, or the program is being written."""
+
 MAX_PATH_CHARS: Final = 400
 """Of the PATH on which a program was looked for, in a message."""
 
@@ -65,11 +68,12 @@ def not_started(name: str, error: OSError) -> ComponentError:
     hint = (
         "; begin its first line with #! and what reads it, or name that first" if error.errno == errno.ENOEXEC else ""
     )
-    return _not_there(name, f"could not be started: {reason_of(error)}{hint}")
+    code = Code.UNAVAILABLE if error.errno in _PASSING else Code.FAILED_PRECONDITION
+    return _not_there(name, f"could not be started: {reason_of(error)}{hint}", code)
 
 
-def _not_there(name: str, what: str) -> ComponentError:
-    return ComponentError(f"program of '{name}' {what}", Code.FAILED_PRECONDITION, sent=False)
+def _not_there(name: str, what: str, code: Code = Code.FAILED_PRECONDITION) -> ComponentError:
+    return ComponentError(f"program of '{name}' {what}", code, sent=False)
 
 
 def files_of(command: Sequence[str], place: Path, folder: Path) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """Processes: fed and read at once, bounded, and ended with all that they started."""
 
 import asyncio
+import errno
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from stretto.components.exec import ExecProgram
+from stretto.components.exec.program import not_started
 from stretto.types.enums import Effect
 from stretto.types.errors import Code, ComponentError, ContractError
 from stretto.types.messages import Request
@@ -184,6 +187,30 @@ async def test_a_program_that_is_not_there_is_told_when_it_is_opened_and_when_it
     for error in (caught.value, asked):
         assert message in str(error)
         assert (error.rpc_code, error.sent) == (Code.FAILED_PRECONDITION, False)
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "may_pass"),
+    [
+        (errno.EAGAIN, Code.UNAVAILABLE, True),
+        (errno.EMFILE, Code.UNAVAILABLE, True),
+        (errno.ETXTBSY, Code.UNAVAILABLE, True),
+        (errno.EACCES, Code.FAILED_PRECONDITION, False),
+        (errno.E2BIG, Code.FAILED_PRECONDITION, False),
+    ],
+)
+def test_a_system_that_is_short_of_something_may_start_it_in_a_moment(number: int, code: Code, may_pass: bool) -> None:
+    error = not_started("it", OSError(number, os.strerror(number)))
+    assert (error.rpc_code, error.retryable, error.sent) == (code, may_pass, False)
+
+
+async def test_a_program_that_is_being_written_may_be_started_in_a_moment(
+    tmp_path: Path, make_request: MakeRequest
+) -> None:
+    shutil.copy("/bin/cat", tmp_path / "cat")
+    with (tmp_path / "cat").open("ab"), pytest.raises(ComponentError, match=r"[Bb]usy") as caught:
+        await program(tmp_path, "./cat")(make_request())
+    assert caught.value.retryable
 
 
 async def test_a_script_that_says_nothing_of_its_reader_is_told(tmp_path: Path, make_request: MakeRequest) -> None:
