@@ -79,7 +79,9 @@ class AcpSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise self._wrong(f"has `ca`, which has no effect without TLS: {target.scheme}s")
         is_open = bool(self.token_env) and not target.is_secure and not is_here(target.host)
         if is_open and not self.unencrypted:
-            use = f"use acp+{target.scheme}s, or say `unencrypted: true` where others on the way may read it"
+            use = (
+                f"use acp+{target.scheme}s; where others on the way may read it a declaration says `unencrypted: true`"
+            )
             raise self._wrong(f"would send its token unencrypted to {target.place}; {use}")
         if self.unencrypted and not is_open:
             raise self._wrong("has `unencrypted`, and sends no token without TLS to another machine; remove it")

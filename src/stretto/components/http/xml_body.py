@@ -51,6 +51,9 @@ def compile_xml(text: Located[str], scope: Scope, report: Report) -> XmlTemplate
         expected = "one element, with placeholders in texts and attributes only"
         report.add(text.span.problem(SpecCode.VALUE, message, expected=expected))
         return None
+    if node.each is not None:
+        message = "the outermost element has `each`, and a document has one such element"
+        report.add(text.span.problem(SpecCode.VALUE, message, expected="`each` on an element inside it"))
     return None if report else XmlTemplate(node)
 
 
