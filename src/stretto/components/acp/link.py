@@ -7,6 +7,7 @@ from stretto.acp.messages import Envelope, Message
 from stretto.acp.names import Verb
 from stretto.components.acp.settings import AcpSettings
 from stretto.components.acp.target import Target
+from stretto.components.spellings import spellings
 from stretto.components.web.failures import Peer
 from stretto.types.errors import Code, ComponentError
 
@@ -66,12 +67,15 @@ def peer_of(settings: AcpSettings, target: Target) -> Peer:
 
 def blotted(told: T, token: str) -> T:
     """What a peer told with the token blotted out of it, at the same length: some quote what they refuse, and answers
-    are recorded."""
+    are recorded. However it is spelled: in JSON, slashes may be escaped."""
     if len(token) < _LEAST_CHARS:
         return told
-    if isinstance(told, bytes):
-        return told.replace(token.encode(), b"*" * len(token))
-    return told.replace(token, "*" * len(token))
+    for spelling in spellings(token):
+        if isinstance(told, bytes):
+            told = told.replace(spelling.encode(), b"*" * len(spelling))
+        else:
+            told = told.replace(spelling, "*" * len(spelling))
+    return told
 
 
 def token_of(settings: AcpSettings) -> str:

@@ -3,7 +3,7 @@
 import os
 from typing import Final
 
-from stretto.components.http.spellings import spellings
+from stretto.components.spellings import spellings
 from stretto.types.errors import Code, ComponentError
 from stretto.types.json import Json
 

@@ -174,6 +174,18 @@ async def test_what_a_server_tells_of_another_that_it_could_not_reach_is_its_own
     assert may_have_happened(caught.value)
 
 
+async def test_a_token_that_is_quoted_with_escapes_is_blotted_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "a/long+secret==")
+    quoted = b'{"output":{"status":"a\\/long+secret==","url":"?t=a%2Flong%2Bsecret%3D%3D"}}'
+    with RawServer(reply("200 OK", quoted)) as server:
+        component = server.component(tmp_path, token_env="SHOP_TOKEN")
+        response = await component(request_for(order="W1"))
+        await component.close()
+    assert "secret" not in str(response.output)
+
+
 async def test_a_token_that_is_quoted_is_blotted_out(
     make: Make, server: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
