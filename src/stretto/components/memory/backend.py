@@ -81,7 +81,7 @@ class MemoryBackend(Protocol):
         ...
 
     async def remember(self, shelf: Shelf, memory: Memory) -> None:
-        """Keep a value; a second time with the same effect key does nothing."""
+        """Keep a value; a second time with the same effect key does nothing, also where it was forgotten meanwhile."""
         ...
 
     async def recall(self, shelf: Shelf, limit: int) -> Sequence[Json]:

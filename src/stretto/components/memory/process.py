@@ -25,6 +25,8 @@ class _Kept:
     """Effect keys by number, of values that can be found."""
     index: "VectorIndex | None" = None
     """Their vectors; made with the first."""
+    forgotten: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    """Effect keys of values that were forgotten: whoever sends one again brings it back for nobody."""
 
 
 class ProcessBackend:
@@ -47,7 +49,7 @@ class ProcessBackend:
     async def remember(self, shelf: Shelf, memory: Memory) -> None:
         """As `MemoryBackend.remember`."""
         kept = self._shelves.setdefault(shelf, _Kept())
-        if memory.effect_key not in kept.values:
+        if memory.effect_key not in kept.values and memory.effect_key not in kept.forgotten:
             self._last += 1
             kept.values[memory.effect_key] = (self._last, orjson.dumps(memory.value))
             _add_vector(kept, self._last, memory)
@@ -77,7 +79,11 @@ class ProcessBackend:
                 forgets.popitem(last=False)
         kept = self._shelves.get(shelf, _Kept())
         before = forgets[effect_key]
-        _drop_first(kept, sum(number < before for number, _ in kept.values.values()))
+        gone = [key for key, (number, _) in kept.values.items() if number < before]
+        kept.forgotten.update(dict.fromkeys(gone))
+        while len(kept.forgotten) > self._keep:
+            kept.forgotten.popitem(last=False)
+        _drop_first(kept, len(gone))
 
 
 def _add_vector(kept: _Kept, number: int, memory: Memory) -> None:

@@ -9,17 +9,18 @@ from stretto.components.memory.backend import SCORE_DIGITS, Found, Memory, Query
 from stretto.components.memory.order import Places, id_of
 from stretto.components.memory.qdrant_collection import QdrantCollection
 from stretto.components.memory.settings import MemorySettings
-from stretto.types.json import Json
+from stretto.types.json import Json, JsonObject
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient
-    from qdrant_client.models import Filter, Record, ScoredPoint
+    from qdrant_client.models import FieldCondition, Filter, Record, ScoredPoint
 
     from stretto.components.memory.backend import Vector
 
 MEMORY: Final = "memory"
 FORGOTTEN: Final = "forgotten"
-"""Kinds of point: a value, and the place up to which all were forgotten."""
+"""Kinds of point: a value, and the place up to which all were forgotten, with their keys: whoever sends one of them
+again brings it back for nobody."""
 
 MORE: Final = 32
 """Points asked for beyond those wanted, so that of some equally near the later ones are told."""
@@ -46,7 +47,11 @@ class QdrantBackend:
     async def remember(self, shelf: Shelf, memory: Memory) -> None:
         """As `MemoryBackend.remember`."""
         async with self._collection.asking() as client:
-            await self._put(client, shelf, MEMORY, memory.effect_key, memory.value, memory.vector)
+            forgotten = _of(shelf, FORGOTTEN, _matches("key", memory.effect_key))
+            if (await client.count(self._collection.name, count_filter=forgotten)).count:
+                return
+            told: JsonObject = {"key": memory.effect_key, "value": orjson.dumps(memory.value).decode()}
+            await self._put(client, shelf, MEMORY, memory.effect_key, told, memory.vector)
         with after_writing():
             async with self._collection.asking() as client:
                 await self._drop_oldest(client, shelf, MEMORY)
@@ -83,7 +88,9 @@ class QdrantBackend:
         from qdrant_client import models
 
         async with self._collection.asking() as client:
-            before = await self._put(client, shelf, FORGOTTEN, effect_key, None, None)
+            gone = await self._ordered(client, shelf, MEMORY, self._settings.keep, newest=False)
+            keys: JsonObject = {"key": [_payload(point)["key"] for point in gone]}
+            before = await self._put(client, shelf, FORGOTTEN, effect_key, keys, None)
         older = models.FieldCondition(key="place", range=models.Range(lt=before))
         with after_writing():
             async with self._collection.asking() as client:
@@ -97,19 +104,18 @@ class QdrantBackend:
         client: "AsyncQdrantClient",
         shelf: Shelf,
         kind: str,
-        key: str,
-        value: Json,
+        effect_key: str,
+        told: JsonObject,
         vector: "Vector | None",
     ) -> int:
         """Keep a point unless it is there; its place."""
         from qdrant_client import models
 
-        number = id_of(kind, key)
+        number = id_of(kind, effect_key)
         for point in await client.retrieve(self._collection.name, [number]):
             return cast("int", _payload(point)["place"])
         place = self._places.next()
-        payload = {"kind": kind, "tenant": shelf.tenant, "scope": shelf.scope, "key": key, "place": place}
-        payload["value"] = orjson.dumps(value).decode()
+        payload = {**told, "kind": kind, "tenant": shelf.tenant, "scope": shelf.scope, "place": place}
         named: dict[str, Any] = {} if vector is None else {self._collection.vector: vector.tolist()}
         await client.upsert(self._collection.name, [models.PointStruct(id=number, vector=named, payload=payload)])
         return place
@@ -139,8 +145,13 @@ def _of(shelf: Shelf, kind: str, *more: Any) -> "Filter":
     from qdrant_client import models
 
     wanted = {"kind": kind, "tenant": shelf.tenant, "scope": shelf.scope}
-    same = [models.FieldCondition(key=key, match=models.MatchValue(value=value)) for key, value in wanted.items()]
-    return models.Filter(must=[*same, *more])
+    return models.Filter(must=[*(_matches(key, value) for key, value in wanted.items()), *more])
+
+
+def _matches(key: str, value: str) -> "FieldCondition":
+    from qdrant_client import models
+
+    return models.FieldCondition(key=key, match=models.MatchValue(value=value))
 
 
 def _payload(point: "Record | ScoredPoint") -> dict[str, Any]:

@@ -16,7 +16,13 @@ from stretto.types.http_status import code_of
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient
 
-_PAYLOAD_INDEXES: Final = {"tenant": "keyword", "scope": "keyword", "kind": "keyword", "place": "integer"}
+_PAYLOAD_INDEXES: Final = {
+    "tenant": "keyword",
+    "scope": "keyword",
+    "kind": "keyword",
+    "key": "keyword",
+    "place": "integer",
+}
 """What a server needs to filter and to order by."""
 
 

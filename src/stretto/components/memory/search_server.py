@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 MEMORY: Final = "memory"
 FORGOTTEN: Final = "forgotten"
-"""Kinds of document: a value, and the place up to which all were forgotten."""
+"""Kinds of document: a value, and the place up to which all were forgotten, with their keys: whoever sends one of them
+again brings it back for nobody."""
 
 FORMAT: Final = 1
 """Of an index; kept in its `_meta`."""
@@ -68,7 +69,11 @@ class SearchServerBackend:
     async def remember(self, shelf: Shelf, memory: Memory) -> None:
         """As `MemoryBackend.remember`."""
         await self._ready()
-        await self._put(shelf, MEMORY, memory.effect_key, memory.value, memory.vector)
+        key = memory.effect_key
+        forgotten = _of(shelf, FORGOTTEN, {"term": {"key": key}})
+        if await self._server.count(f"/{self._index}/_count", {"query": forgotten}):
+            return
+        await self._put(shelf, MEMORY, key, key, memory.value, memory.vector)
         with after_writing():
             await self._drop_oldest(shelf, MEMORY)
 
@@ -102,16 +107,20 @@ class SearchServerBackend:
     async def forget(self, shelf: Shelf, effect_key: str) -> None:
         """As `MemoryBackend.forget`."""
         await self._ready()
-        before = await self._put(shelf, FORGOTTEN, effect_key, None, None)
+        asked: JsonObject = {"size": self._settings.keep, "query": _of(shelf, MEMORY), "sort": [{"place": "asc"}]}
+        gone = await self._server.search(f"/{self._index}/_search?{_WHOLE}", asked | {"_source": ["key"]})
+        before = await self._put(shelf, FORGOTTEN, effect_key, [hit.source["key"] for hit in gone], None, None)
         with after_writing():
             await self._delete(_of(shelf, MEMORY, {"range": {"place": {"lt": before}}}))
             await self._drop_oldest(shelf, FORGOTTEN)
 
     # documents
 
-    async def _put(self, shelf: Shelf, kind: str, key: str, value: Json, vector: "Vector | None") -> int:
+    async def _put(
+        self, shelf: Shelf, kind: str, effect_key: str, key: Json, value: Json, vector: "Vector | None"
+    ) -> int:
         """Keep a document unless it is there; its place."""
-        number = id_of(kind, key)
+        number = id_of(kind, effect_key)
         place = self._places.next()
         document: JsonObject = {"kind": kind, "tenant": shelf.tenant, "scope": shelf.scope, "key": key, "place": place}
         document |= {"value": orjson.dumps(value).decode(), "searchable": vector is not None}

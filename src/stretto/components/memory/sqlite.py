@@ -45,7 +45,8 @@ SELECT value FROM memory WHERE memory = :memory AND tenant = :tenant AND scope =
 
 _KEEP: Final = """
 INSERT OR IGNORE INTO memory (memory, tenant, scope, effect_key, at_ns, value)
-VALUES (:memory, :tenant, :scope, :effect_key, :at_ns, :value)
+SELECT :memory, :tenant, :scope, :effect_key, :at_ns, :value
+WHERE NOT EXISTS (SELECT 1 FROM memory WHERE memory = :memory || '/gone' AND effect_key = :effect_key)
 """
 
 _DROP_OLDEST: Final = """
@@ -53,6 +54,13 @@ DELETE FROM memory WHERE memory = :memory AND tenant = :tenant AND scope = :scop
     SELECT id FROM memory WHERE memory = :memory AND tenant = :tenant AND scope = :scope
     ORDER BY id DESC LIMIT 1 OFFSET :keep)
 """
+
+_NOTE_GONE: Final = """
+INSERT OR IGNORE INTO memory (memory, tenant, scope, effect_key, at_ns, value)
+SELECT memory || '/gone', tenant, scope, effect_key, :at_ns, :value FROM memory
+WHERE memory = :memory AND tenant = :tenant AND scope = :scope AND id < :before ORDER BY id
+"""
+"""What was forgotten, by effect key: whoever sends it again brings it back for nobody."""
 
 _DROP_BEFORE: Final = """
 DELETE FROM memory WHERE memory = :memory AND tenant = :tenant AND scope = :scope AND id < :before
@@ -139,15 +147,17 @@ class SqliteBackend:
 
         A row of its own, under a name that no memory can have, keeps its place among what was told.
         """
-        row = self._row(shelf)
-        place = row | {"memory": f"{self._memory}/forgotten", "effect_key": effect_key, "value": b"null"}
+        row = self._row(shelf) | {"value": b"null"}
+        place = row | {"memory": f"{self._memory}/forgotten", "effect_key": effect_key}
 
         def forget(connection: sqlite3.Connection) -> None:
             connection.execute(_KEEP, place)
             where = "SELECT id FROM memory WHERE memory = :memory AND effect_key = :effect_key"
             (before,) = connection.execute(where, place).fetchone()
+            connection.execute(_NOTE_GONE, row | {"before": before})
             connection.execute(_DROP_BEFORE, row | {"before": before})
-            connection.execute(_DROP_OLDEST, place)
+            for kind in ("forgotten", "gone"):
+                connection.execute(_DROP_OLDEST, row | {"memory": f"{self._memory}/{kind}"})
 
         self._do("written", forget)
 

@@ -199,7 +199,8 @@ def matches(query: dict[str, Any], document: dict[str, Any]) -> bool:
     ((kind, asked),) = query.items()
     ((key, value),) = asked.items()
     if kind == "term":
-        return bool(document.get(key) == value)
+        held = document.get(key)
+        return value in held if isinstance(held, list) else bool(held == value)  # a field may hold several
     if kind == "range":
         return bool(document[key] < only(value, "lt")["lt"])
     raise RefusedError(400, "parsing_exception", f"unknown query [{kind}]")

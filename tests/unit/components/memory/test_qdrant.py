@@ -90,7 +90,7 @@ async def test_a_server_is_asked_alike(monkeypatch: pytest.MonkeyPatch) -> None:
         answer = await told(memory, query="parcel", top=1)
         assert (answer["recent"], answer["found"][0]["source"]) == (["some tea", "the parcel came"], "run-1/2")
         assert (await told(memory, forget=True, _path="f"))["recent"] == []
-        assert server.indexed == {"tenant": "keyword", "scope": "keyword", "kind": "keyword", "place": "integer"}
+        assert server.indexed == {**dict.fromkeys(("tenant", "scope", "kind", "key"), "keyword"), "place": "integer"}
         await memory.close()
         with pytest.warns(UserWarning, match="insecure connection"):
             assert (await told(memory, remember="again", _path="g"))["recent"] == ["again"]

@@ -52,6 +52,7 @@ async def test_an_index_is_looked_at_once(server: StandIn) -> None:
     server.requests.clear()
     await told(memory, remember="a", limit=0, _path="2")
     assert [request.partition("?")[0].rpartition("/")[0] for request in server.requests] == [
+        "POST /notes",  # whether it was forgotten
         "PUT /notes/_create",
         "POST /notes",
     ]
