@@ -22,12 +22,15 @@ from stretto.learn.update import Learner, UpdateReport
 from stretto.learn.usable import Recorded
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
-from stretto.types.errors import LearningError, UsageError
+from stretto.types.errors import LearningError, StoreError, UsageError
 from stretto.types.ids import digest_of
 from stretto.types.messages import Request, Response
 from stretto.types.signals import Signal
 
 _log: Final = logging.getLogger(__name__)
+
+UNJUDGED: Final = "unjudged.jsonl"
+"""File of the choices that nobody had judged when the policy was closed."""
 
 _WITHOUT_EFFECT: Final = {
     "downgraded": "whoever made the run knows what an accident downgraded, and sends no reward of it",
@@ -41,9 +44,9 @@ class LearningPolicy:
     ``group_size`` runs that were judged.
 
     Behind the protocol it is told by Reflect, in process by `stretto acp reflect`. A run counts when every choice in it
-    is judged. What it learnt is kept in a folder with the runs that wait for the next update, and gone on with by
-    whoever serves it again; what was chosen and not yet judged is forgotten with the process. Its choices name the
-    weights that made them, its card does not: a run is pinned to a policy that learns, wherever it stands.
+    is judged. What it learnt is kept in a folder with the runs that wait for the next update, and when it is closed
+    what was chosen and not yet judged: whoever serves it again goes on. Its choices name the weights that made them,
+    its card does not: a run is pinned to a policy that learns, wherever it stands.
     """
 
     def __init__(self, policy: SoftmaxPolicy, folder: str | Path, **options: Any) -> None:  # of TrainOptions, checked
@@ -89,7 +92,7 @@ class LearningPolicy:
         async with self._turn.held(self._words):
             training, self._training = self._training, None
             if training is not None:
-                training.close()
+                await asyncio.to_thread(training.close)
 
     async def __call__(self, request: Request) -> Response:
         """Choose, with the weights as they stand now."""
@@ -134,7 +137,8 @@ class LearningPolicy:
     async def _opened(self) -> "_Training":
         async with self._turn.held(self._words):
             if self._training is None:
-                self._training = await asyncio.to_thread(_Training, self._policy, self._folder, self._options)
+                given = (self._policy, self._folder, self._options, self._unjudged)
+                self._training = await asyncio.to_thread(_Training, *given)
             return self._training
 
     @property
@@ -145,8 +149,10 @@ class LearningPolicy:
 class _Training:
     """What was learnt so far, in memory and in its folder."""
 
-    def __init__(self, policy: SoftmaxPolicy, folder: Path, options: TrainOptions) -> None:
+    def __init__(self, policy: SoftmaxPolicy, folder: Path, options: TrainOptions, unjudged: Unjudged) -> None:
         self._policy = policy
+        self._unjudged = unjudged
+        self._unjudged_file = folder / UNJUDGED
         self._kept = TrainFolder(folder)
         self._options = options
         with ExitStack() as stack:
@@ -154,10 +160,28 @@ class _Training:
             self._restore()
             an_update = options.tasks_per_update * options.group_size
             self.judged: Final = JudgedRuns(folder, self.progress.update, an_update)
+            self._take_up_choices()
             self._claim = stack.pop_all()
 
     def close(self) -> None:
-        self._claim.close()
+        """Keep the choices that nobody has judged, and leave the folder. Raises StoreError when the disk refuses."""
+        with self._claim:
+            try:
+                self._unjudged_file.write_bytes(b"".join(self._unjudged.lines()))
+            except OSError as error:
+                raise StoreError(f"cannot write {self._unjudged_file}: {error}") from error
+
+    def _take_up_choices(self) -> None:
+        """Those of the process before. They are not left there: after a crash, what was judged meanwhile would be
+        learnt from twice."""
+        try:
+            if self._unjudged_file.exists():
+                self._unjudged.take_up(self._unjudged_file.read_bytes().splitlines())
+                self._unjudged_file.unlink()
+        except OSError as error:
+            raise StoreError(f"cannot read {self._unjudged_file}: {error}") from error
+        except StoreError as error:
+            raise StoreError(f"{self._unjudged_file} is damaged: {error}. Remove it; its choices are lost") from error
 
     def learn(self, batch: Sequence[Recorded]) -> None:
         """One update, of the runs in the order in which they began: a sum of floats depends on it."""

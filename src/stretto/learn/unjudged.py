@@ -1,15 +1,18 @@
 """Choices that a policy made where it is served, kept until somebody says what came of them."""
 
 from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
 from stretto.learn.usable import Recorded
 from stretto.record.canonical import snapshot
+from stretto.record.codec import decode_steps, encode_step
 from stretto.record.model import Manifest, Run, StepRecord
 from stretto.types.card import Card
 from stretto.types.enums import RunStatus, StepStatus
+from stretto.types.errors import StoreError
 from stretto.types.ids import Digest, RunId, StepPath
 from stretto.types.messages import Request, Response
 from stretto.types.signals import Signal
@@ -35,6 +38,15 @@ class _Made:
         self.credits: dict[StepPath, float | None] = {}
         self.is_cut = False
         """It made more choices than are kept."""
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, as a line of a file."""
+
+    run: RunId
+    steps: msgspec.Raw
+    credits: dict[StepPath, float | None]
+    is_cut: bool
 
 
 class Unjudged:
@@ -64,6 +76,25 @@ class Unjudged:
         while len(self._runs) > MOST_RUNS:
             self._runs.popitem(last=False)
 
+    def lines(self) -> Iterator[bytes]:
+        """All that is kept, a line for each run, for the next process to take up."""
+        for run_id, made in self._runs.items():
+            steps = msgspec.Raw(b"[%b]" % b",".join(map(encode_step, made.steps.values())))
+            kept = _Kept(run=run_id, steps=steps, credits=made.credits, is_cut=made.is_cut)
+            yield msgspec.json.encode(kept) + b"\n"
+
+    def take_up(self, lines: Iterable[bytes]) -> None:
+        """Add what a process before kept; what is known here stands. Raises StoreError for a line that is none."""
+        for line in lines:
+            try:
+                kept = msgspec.json.decode(line, type=_Kept)
+            except msgspec.MsgspecError as error:
+                raise StoreError(str(error)) from error
+            made = _Made()
+            made.steps = {step.path: step for step in decode_steps(bytes(kept.steps))}
+            made.credits, made.is_cut = kept.credits, kept.is_cut
+            self._runs.setdefault(kept.run, made)
+
     def judged(self, signal: Signal) -> Recorded | str | None:
         """Take note of what came of a choice: the run to learn from, once all that was chosen in it is judged; None
         while some is not; in words why this signal teaches nothing."""
@@ -88,7 +119,7 @@ class Unjudged:
         if made is None and run_id in self._over:
             return f"run {run_id} was judged before, and is learnt from once"
         if made is None or path not in made.steps:
-            return f"no choice of run {run_id} at {path} is remembered here: it was made before a restart, or long ago"
+            return f"no choice of run {run_id} at {path} is remembered here: it was long ago, or its process was killed"
         if signal.reward is None and signal.credit is None:
             return f"the reward of run {run_id} is unknown, which teaches nothing; judge it first"
         if not signal.run.labels.get("task"):

@@ -11,6 +11,7 @@ import pytest
 import stretto
 from stretto import Annotation, LearningPolicy, Run, SoftmaxPolicy
 from stretto.learn.judged import FILE
+from stretto.learn.learning_policy import UNJUDGED
 from stretto.learn.options import TrainOptions
 from stretto.learn.reflect import reflect
 from stretto.learn.rollouts import Rollouts
@@ -261,18 +262,37 @@ async def test_a_disk_that_refuses_leaves_it_where_it_was(
     assert painter.reports[0].acted == before
 
 
-async def test_runs_that_wait_for_an_update_outlast_the_process(tmp_path: Path) -> None:
+async def test_what_waits_for_an_update_or_a_judgement_outlasts_the_process(tmp_path: Path) -> None:
     first = policy(tmp_path / "learnt")
-    for run in ("a", "bb"):
-        await choose(first, run)
+    for run, path in (("a", "paint"), ("bb", "paint"), ("bb", "again")):
+        await choose(first, run, path)
     await first.reflect(signal("a", 1.0))
+    await first.reflect(signal("bb", 0.0, credit=0.25))
     await first.close()
     second = policy(tmp_path / "learnt")
-    assert isinstance(await second.reflect(signal("bb", 0.0)), str)  # chosen, and not judged in time
-    await choose(second, "ccc")
-    assert await second.reflect(signal("ccc", 0.0)) is True
-    assert (second.reports[0].runs, second.reports[0].reward_mean) == (2, 0.5)
+    assert await second.reflect(signal("bb", 0.0, "again", credit=0.5)) is True
+    [report] = second.reports
+    assert (report.runs, report.decisions, report.reward_mean) == (2, 3, (1.0 + 0.75) / 2)
     await second.close()
+
+
+async def test_choices_are_taken_up_once_and_a_file_of_something_else_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "learnt" / UNJUDGED
+    first = policy(tmp_path / "learnt")
+    await choose(first, "a")
+    await first.close()
+    second = policy(tmp_path / "learnt")
+    await second.open()
+    assert not file.exists()  # a crash from here on would learn from it twice
+    await second.close()
+    assert file.read_bytes().count(b"\n") == 1
+    file.write_bytes(b"{}\n")
+    with pytest.raises(StoreError, match=r"unjudged.jsonl is damaged: .* Remove it; its choices are lost"):
+        await policy(tmp_path / "learnt").open()
+    file.unlink()
+    third = policy(tmp_path / "learnt")
+    await third.open()
+    await third.close()
 
 
 async def test_what_an_update_learnt_from_before_the_process_died_is_not_learnt_from_again(
