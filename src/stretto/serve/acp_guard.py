@@ -17,6 +17,9 @@ from stretto.types.errors import Code
 HEAD_LIMIT_S: Final = 5.0
 """In which a request's head must have come: one that is sent byte by byte (slow loris) holds a connection."""
 
+TAKE_LIMIT_S: Final = 30.0
+"""In which a client must have taken something of its replies, where they wait for it."""
+
 MAX_HEAD_BYTES: Final = 64 * 1024
 """Of a request's head; cookies and traces fit many times."""
 
@@ -95,6 +98,9 @@ class GuardedProtocol(Unswitched):
     _head_bytes = 0
     _came_bytes = 0
     """With what came last: a head of fewer is within bounds."""
+    _taking: asyncio.TimerHandle | None = None
+    """While a reply waits to be taken."""
+    _is_next_held = False
     _why = ""
     """Why a request cannot be read, where the parser does not know it."""
 
@@ -104,6 +110,8 @@ class GuardedProtocol(Unswitched):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
+        if self._taking is not None:
+            self._taking.cancel()
         super().connection_lost(exc)
         client, self._client = self._client, None
         while client is not None:
@@ -138,6 +146,37 @@ class GuardedProtocol(Unswitched):
         before = self._client
         self._client = Client(self.cycle, before if before is not None and before.waits else None)
         self.scope[CLIENT] = self._client  # type: ignore[typeddict-unknown-key]  # ours
+
+    def pause_writing(self) -> None:
+        """A client that does not take its replies is sent no more, and read no further."""
+        super().pause_writing()
+        self.flow.pause_reading()
+        size = self.transport.get_write_buffer_size()
+        self._taking = self.loop.call_later(TAKE_LIMIT_S, self._untaken, size)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
+        if self._is_next_held:
+            self._is_next_held = False
+            self.on_response_complete()
+
+    def on_response_complete(self) -> None:
+        """Begin with the next request, which may have come already; not while a reply waits to be taken."""
+        self._is_next_held = self.flow.write_paused and not self.transport.is_closing()
+        if not self._is_next_held:
+            super().on_response_complete()
+
+    def _untaken(self, before: int) -> None:
+        """End a connection of whose replies nothing was taken for a while."""
+        size = self.transport.get_write_buffer_size()
+        if size >= before:
+            self._taking = None
+            self.transport.abort()
+        else:
+            self._taking = self.loop.call_later(TAKE_LIMIT_S, self._untaken, size)
 
     def on_message_complete(self) -> None:
         if self._timer is not None:

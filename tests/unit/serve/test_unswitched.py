@@ -1,16 +1,14 @@
 """A request that offers to go on in another protocol is answered as if it had not, however its bytes come."""
 
 import asyncio
-from typing import Any
 
 import pytest
-import uvicorn
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
-from uvicorn.server import ServerState
 
 from stretto.serve.unswitched import Unswitched
+from tests.unit.serve.transport import Transport, connected
 
 OFFERS = (
     b"Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAA\r\nUpgrade: h2c\r\n",  # the JDK's
@@ -19,42 +17,10 @@ OFFERS = (
 )
 
 
-class Transport(asyncio.Transport):
-    """Keeps what is written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = b""
-
-    def write(self, data: Any) -> None:
-        self.written += data
-
-    def is_closing(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self.written += b"(closed)"
-
-    def pause_reading(self) -> None:
-        pass
-
-    def resume_reading(self) -> None:
-        pass
-
-
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     """Answers with what it was sent."""
     body = await Request(scope, receive).body()
     await Response(body, media_type="application/json")(scope, receive, send)
-
-
-def connected() -> tuple[Unswitched, Transport]:
-    """A connection of which a test sends the bytes."""
-    config = uvicorn.Config(echo, http=Unswitched, log_config=None, lifespan="off")
-    config.load()
-    connection, transport = Unswitched(config, ServerState(), {}), Transport()
-    connection.connection_made(transport)
-    return connection, transport
 
 
 async def answered(connection: Unswitched, transport: Transport, *parts: bytes) -> bytes:
@@ -74,7 +40,7 @@ def request_with(offer: bytes, body: bytes) -> bytes:
 @pytest.mark.parametrize("offer", OFFERS)
 async def test_an_offer_does_not_cost_the_body(offer: bytes) -> None:
     body = b'{"a": "Upgrade:"}'
-    connection, transport = connected()
+    connection, transport = connected(Unswitched, echo)
     for _ in range(2):  # the connection goes on
         reply = await answered(connection, transport, request_with(offer, body))
         assert reply.startswith(b"HTTP/1.1 200")
@@ -85,20 +51,20 @@ async def test_an_offer_does_not_cost_the_body(offer: bytes) -> None:
 async def test_an_offer_may_come_in_any_two_pieces(offer: bytes) -> None:
     body = b"{}\nup"
     whole = request_with(offer, body)
-    connection, transport = connected()
+    connection, transport = connected(Unswitched, echo)
     for at in range(1, len(whole)):
         reply = await answered(connection, transport, whole[:at], whole[at:])
         assert reply.endswith(body), whole[:at]
 
 
 async def test_an_offer_may_come_byte_by_byte() -> None:
-    connection, transport = connected()
+    connection, transport = connected(Unswitched, echo)
     whole = request_with(OFFERS[0], b"[1]")
     assert (await answered(connection, transport, *(bytes([each]) for each in whole))).endswith(b"[1]")
 
 
 async def test_what_only_looks_like_an_offer_is_left_as_it_is() -> None:
-    connection, transport = connected()
+    connection, transport = connected(Unswitched, echo)
     body = b"{\nupgrade: 1}\r\n\r\nupgrade:\nUPGRADE:"
     whole = request_with(b"X-Upgrade: h2c\r\nUpgrades: 1\r\n", body)
     assert (await answered(connection, transport, whole)).endswith(body)
