@@ -42,6 +42,10 @@ class Sealing:
         self._plan = plan
         self._components = components
         self._digests = digests
+        self._pins = {
+            name: f"{components[name].card.version}@{components[name].digest_with(weights)}"
+            for name, weights in digests.items()
+        }
         self._broken: dict[int, StepFailed] = {}
         """Runs whose modules gave what no record can hold, which ended there."""
 
@@ -68,11 +72,7 @@ class Sealing:
 
     def _pin(self, run: Run) -> None:
         """Pin the run to the weights that computed it."""
-        pinned = dict(run.manifest.components)
-        for name, weights in self._digests.items():
-            card = self._components[name].card
-            pinned[name] = f"{card.version}@{self._components[name].digest_with(weights)}"
-        run.manifest = msgspec.structs.replace(run.manifest, components=pinned)
+        run.manifest = msgspec.structs.replace(run.manifest, components={**run.manifest.components, **self._pins})
 
     def _steps(self, size: int) -> list[list[StepRecord]]:
         """Of each run, its records in order."""

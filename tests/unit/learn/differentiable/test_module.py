@@ -7,8 +7,10 @@ import pytest
 import torch
 
 import stretto
+from stretto.components.torch.component import TorchComponent
 from stretto.learn import as_module
 from stretto.types.errors import ContractError, InputError, UsageError
+from stretto.types.ids import Digest
 from tests.unit.learn.differentiable.made import hand, loaded, module_of, rows
 
 STEPS = """
@@ -149,3 +151,16 @@ def test_a_batch_of_many_runs_is_recorded_as_they_are_one_by_one(tmp_path: Path)
         assert [(step.started_ms >= 0, step.ended_ms >= step.started_ms) for step in run.steps] == [(True, True)] * 4
     assert len({run.output_value["way"] for run in batched}) > 1
     workflow.close()
+
+
+def test_what_runs_are_pinned_to_is_found_once_for_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, asked = module_of(tmp_path, STEPS, head=HEAD), []
+    with_weights = TorchComponent.digest_with
+
+    def counted(component: TorchComponent, weights: Digest) -> Digest:
+        asked.append(component.card.name)
+        return with_weights(component, weights)
+
+    monkeypatch.setattr(TorchComponent, "digest_with", counted)
+    assert len(module(rows(8)).runs) == 8
+    assert sorted(asked) == ["first", "second", "worth"]  # each reads its source: 15 ms
