@@ -12,6 +12,7 @@ from stretto.components.exec.process import ProgramProcess, start
 from stretto.components.exec.program import environment, located, not_started
 from stretto.components.exec.settings import ExecSettings
 from stretto.types.enums import Effect
+from stretto.types.errors import Code, ComponentError
 from stretto.types.messages import Call
 
 EFFECT_KEY: Final = "STRETTO_EFFECT_KEY"
@@ -78,8 +79,10 @@ async def _lost(settings: ExecSettings, process: ProgramProcess) -> Exception:
     said = bytes(process.output)
     code = await process.ending()
     if code is None or code == 0:
-        what = "closed its output" if code is None else "ended"
-        return UnreadableError(f"{len(said):,} bytes before it {what}; expected an answer{last_words(process.stderr)}")
+        what, words = "closed its output" if code is None else "ended", last_words(process.stderr)
+        if said:
+            return UnreadableError(f"{len(said):,} bytes before it {what}; expected an answer{words}")
+        return ComponentError(f"program of '{settings.name}' {what} before it answered{words}", Code.UNAVAILABLE)
     return failure(settings.name, code, process.stderr, settings.errors)
 
 

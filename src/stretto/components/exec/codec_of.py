@@ -1,6 +1,7 @@
 """Which codec a declared field has, whatever message it stands in. Raises UsageError for what cannot work together."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from stretto.components.exec.dates import COMPACT, ISO, DateCodec, is_layout
 from stretto.components.exec.declared_field import Field, FieldType
@@ -148,8 +149,20 @@ def _checked_values(field: Field, codec: ScalarCodec) -> tuple[Json, ...]:
     return values
 
 
+_OF_CODES: Final[Mapping[FieldType, tuple[type, ...]]] = {
+    FieldType.STRING: (str,),
+    FieldType.BOOLEAN: (bool,),
+    FieldType.INTEGER: (int,),
+    FieldType.NUMBER: (int, float),
+}
+"""What codes may stand for, where the field's type is said beside them."""
+
+
 def _checked_codes(field: Field, codes: Mapping[str, Json], most: int | None) -> Mapping[str, Json]:
-    for code in codes:
+    kinds = (str, bool, int, float) if field.type is None else _OF_CODES.get(field.type, ())
+    for code, meant in codes.items():
+        if not isinstance(meant, kinds) or (isinstance(meant, bool) and bool not in kinds):
+            raise wrong_field(field, f"is `type: {field.type}`, and its code '{code}' stands for {meant!r}")
         if most is not None and len(code) > most:
             raise wrong_field(field, f"has the code '{code}' in its `values`; expected at most {most} characters")
     return codes

@@ -124,7 +124,7 @@ def _idle(field: Field) -> Iterator[tuple[str, str]]:
             (*_OF_VALUES, "occurs", "fields", "optional", "means"),
             "which has no effect without a `name`",
         ),
-        (is_coded, ("type", "date"), "and its `values` say what its codes mean; remove it"),
+        (is_coded, ("date",), "and its `values` say what its codes mean; remove it"),
         (field.type not in (None, FieldType.DATE), ("date",), f"which has no effect on type: {field.type}"),
         (is_number, ("pad", "justify"), "which its picture decides; remove it"),
     ):

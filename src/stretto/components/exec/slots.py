@@ -1,5 +1,6 @@
 """A field in its place in a fixed-width record: JSON to the bytes of that place, and back."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from stretto.components.exec.binary import from_binary, to_binary
@@ -121,7 +122,7 @@ class DigitsSlot:
         self._encoding = encoding
         self._optional = field.optional
         self.empty = ("0" * width).encode(encoding)
-        assert type_of(field) in OF_TEXT
+        assert type_of(field) in OF_TEXT or isinstance(field.values, Mapping)
 
     def put(self, value: Json) -> bytes:
         if value is None and self._optional:

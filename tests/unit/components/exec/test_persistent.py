@@ -27,6 +27,7 @@ for line in sys.stdin:
     if do == "die": os._exit(request["code"])
     if do == "close": os.close(1); time.sleep(1000)
     if do == "hang": open("hanging", "w").write(str(os.getpid())); time.sleep(1000)
+    if do == "half": os.write(1, b'{"a"'); os._exit(0)
     if do == "twice": print("{}")
     if do == "babble": print("no JSON", flush=True); continue
     if do == "late": print("{}", flush=True); time.sleep(0.05); print("{}", flush=True); continue
@@ -93,8 +94,7 @@ async def test_one_that_dies_over_a_call_is_told_and_replaced(
 @pytest.mark.parametrize(
     ("request_fields", "message"),
     [
-        ({"do": "die", "code": 0}, "0 bytes before it ended; expected an answer"),
-        ({"do": "close"}, "0 bytes before it closed its output"),
+        ({"do": "half"}, "4 bytes before it ended; expected an answer"),
         ({"do": "twice"}, "more than one answer, after 3; expected one for each request"),
         ({"do": "babble"}, "'no JSON'; expected a JSON object"),
         ({"do": "long"}, "more than 50,000 bytes"),
@@ -112,6 +112,25 @@ async def test_one_that_loses_step_is_told_and_replaced(
         after = await asked(server, make_request)
         assert after["asked"] == 1
         assert after["pid"] != before
+        assert not is_alive(before)
+
+
+@pytest.mark.parametrize(
+    ("request_fields", "message"),
+    [
+        ({"do": "die", "code": 0}, "program of 'it' ended before it answered"),
+        ({"do": "close"}, "program of 'it' closed its output before it answered"),
+    ],
+)
+async def test_one_that_ends_without_a_word_may_be_asked_again(
+    tmp_path: Path, make_request: MakeRequest, request_fields: dict[str, Any], message: str
+) -> None:
+    async with served(tmp_path) as server:
+        before = (await asked(server, make_request))["pid"]
+        with pytest.raises(ComponentError, match=message) as caught:
+            await server(make_request(**request_fields))
+        assert (caught.value.rpc_code, caught.value.retryable, caught.value.sent) == (Code.UNAVAILABLE, True, True)
+        assert (await asked(server, make_request))["asked"] == 1
         assert not is_alive(before)
 
 
