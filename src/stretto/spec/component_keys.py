@@ -64,7 +64,7 @@ class ComponentsShape:
         located = COMPONENT_NAME.check(Located(name, entry.key), "a key of `components`", report)
         node = entry.node
         if not isinstance(node, MapNode):
-            report.add(wrong_type(node, name, "a declaration: a mapping with a `kind`", f"{name}: {{kind: mcp, ...}}"))
+            report.add(wrong_type(node, name, "a declaration: a mapping with a `kind`", _declared(name, node)))
             return None
         kind = self._kind(node, name, report)
         if located is None or kind is None:
@@ -91,3 +91,10 @@ class ComponentsShape:
             )
             return None
         return _KINDS.read(kind, KIND, report)
+
+
+def _declared(name: str, node: Node) -> str:
+    """A declaration in the place of what is none: of a server, where an address stands there."""
+    value = node.value if isinstance(node, ScalarNode) else None
+    is_address = isinstance(value, str) and value.startswith("acp+")
+    return f'{name}: {{kind: acp, url: "{value}"}}' if is_address else f"{name}: {{kind: mcp, ...}}"
