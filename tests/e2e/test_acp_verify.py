@@ -117,6 +117,7 @@ def test_a_sample_that_a_sound_component_refuses_is_told(capfd: pytest.CaptureFi
         ("127.0.0.1:8081", [], "URL is '127.0.0.1:8081'; expected an address such as http://127.0.0.1:8081 or grpc://"),
         ("acp+ftp://a", [], "URL is 'ftp://a'; expected an address such as http://"),
         ("http://127.0.0.1:9", [], "the server at 127.0.0.1:9 cannot be reached: Connection refused; start it, or"),
+        ("grpc://127.0.0.1:9", [], "the server at 127.0.0.1:9 cannot be reached: Connection refused; start it, or"),
         ("acp+http://127.0.0.1:9#one", [], "the server of component 'one' at 127.0.0.1:9 cannot be reached"),
         ("http://127.0.0.1:9", ["--token-env", "NO_SUCH"], "takes a token from $NO_SUCH, which is not set; set it\n"),
     ],

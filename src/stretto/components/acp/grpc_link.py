@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _NO_CONNECTION: Final = ("failed to connect to all addresses", "errors resolving ", "DNS resolution failed")
 """How gRPC's core says that a request never left; no status tells it apart from a connection that broke later."""
 
+_BEFORE_WHY: Final = "Failed to connect to remote host: "
+"""What stands before the reason that people know: ``Connection refused``."""
+
 _UNTRUSTED: Final = re.compile(r"CERTIFICATE_VERIFY_FAILED: ([^:]+)")
 """How it says that a certificate is not believed, and why."""
 
@@ -132,7 +135,9 @@ class GrpcLink:
 
 def _unconnected(peer: Peer, said: str) -> ComponentError:
     untold = _UNTRUSTED.search(said)
-    return unreachable(peer, said) if untold is None else untrusted(peer, untold[1])
+    if untold is not None:
+        return untrusted(peer, untold[1])
+    return unreachable(peer, said.rpartition(_BEFORE_WHY)[2])
 
 
 def _metadata(token: str, envelope: m.Envelope | None) -> tuple[tuple[str, str], ...]:
