@@ -9,6 +9,8 @@ Stdout ends with one line of JSON; progress goes to stderr.
   its coefficient fitted, as part of the plain score function's: one that learnt of 2,000 runs, and a misled one.
 - `explain_top1`: share of 500 texts of which `explain` names a word of the phrase that decides, of five routers
   that learnt it; `explain_completeness`: the largest residual among them.
+- `differentiable_overhead`: of a differentiable run, forward and backward of 64 runs, over the same modules called by
+  hand; 0.1 is a tenth. `by_hand_ms`: of the CPU, what those take.
 """
 
 import argparse
@@ -19,6 +21,7 @@ from typing import Final
 import torch
 
 from benchmarks.gradients.estimators import bias_figures, variance_figures
+from benchmarks.gradients.overhead import overhead_figures
 from benchmarks.gradients.triggers import trigger_figures
 
 ITEMS: Final = 1_000_000
@@ -29,7 +32,7 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=ITEMS, help="of each estimator in each world")
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    found = {**bias_figures(asked.items), **variance_figures(), **trigger_figures()}
+    found = {**overhead_figures(), **bias_figures(asked.items), **variance_figures(), **trigger_figures()}
     print(json.dumps({key: float(f"{value:.4g}") for key, value in found.items()}))
     return 0
 

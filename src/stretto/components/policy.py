@@ -196,8 +196,12 @@ def draw(seed: int, path: str) -> float:
     Counter-based, as in Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3": a hash of the key
     needs no state, so parallel branches, retries and resumes cannot disturb one another.
     """
-    bits = int.from_bytes(blake2b(f"{seed}/{path}".encode(), digest_size=8).digest(), "little")
-    return (bits >> 11) * 2.0**-53
+    return (int.from_bytes(draw_bytes(seed, path), "little") >> 11) * 2.0**-53
+
+
+def draw_bytes(seed: int, path: str) -> bytes:
+    """The eight bytes that `draw` is made of, little-endian: for many at once."""
+    return blake2b(f"{seed}/{path}".encode(), digest_size=8).digest()
 
 
 def build_policy(name: str, options: Mapping[str, Json], folder: Path | None = None) -> SoftmaxPolicy:

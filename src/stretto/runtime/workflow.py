@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -49,6 +49,8 @@ from stretto.types.errors import UsageError
 from stretto.types.json import Json, JsonObject
 from stretto.types.protocols import Component
 from stretto.types.setting import Setting
+
+T = TypeVar("T")
 
 
 class Workflow:
@@ -380,6 +382,10 @@ class Workflow:
             yield lambda: live.read({})
         finally:
             await share.close()
+
+    def blocking(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do what `start` makes in the event loop of `run_sync`, to its end; raises as that."""
+        return self._own_loop.run(start)
 
     async def engine(self) -> Engine:
         """The engine, with everything open that it needs: for whoever executes the plan otherwise than `run` does."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import msgspec
 import torch
@@ -41,6 +42,8 @@ KIND: Final = "torch"
 
 REWARD_KIND: Final = "reward"
 """Of those with `rewards`: only this kind is shown a run's gold answers."""
+
+_FIRST: Final[WeakKeyDictionary[nn.Module, nn.Parameter | None]] = WeakKeyDictionary()
 
 
 class TorchComponent:
@@ -138,19 +141,14 @@ class TorchComponent:
 
         `module` is the component's own or a copy of it. Raises ContractError for what does not fit.
         """
-        signature, name = self.signature, self.options.name
+        shapes, name = self.signature.shapes, self.options.name
         returned = module(**_beside(module, fields))
-        if isinstance(returned, Tensor) and len(signature.returns) == 1:
-            returned = dict.fromkeys(signature.returns, returned)
-        if not isinstance(returned, Mapping) or returned.keys() != set(signature.returns):
+        if isinstance(returned, Tensor) and len(shapes) == 1:
+            returned = dict.fromkeys(shapes, returned)
+        if not isinstance(returned, Mapping) or returned.keys() != shapes.keys():
             found = sorted(returned) if isinstance(returned, Mapping) else type(returned).__name__
-            raise ContractError(
-                f"component '{name}' returned {found}; expected tensors named {list(signature.returns)}"
-            )
-        held = {key: hold_shape(name, key, returned[key], shape, rows) for key, shape in signature.outputs.items()}
-        for key, logits in signature.logits.items():
-            held[key] = hold_shape(name, key, returned[key], logits, rows)
-        return held
+            raise ContractError(f"component '{name}' returned {found}; expected tensors named {[*shapes]}")
+        return {key: hold_shape(name, key, returned[key], shape, rows) for key, shape in shapes.items()}
 
     async def __call__(self, request: Request) -> Response:
         """One row. Raises ComponentError for what the module raises."""
@@ -190,9 +188,8 @@ class TorchComponent:
         """Make a choice and add it to the output."""
         signature, sample = self.signature, self.options.sample
         log_p_BA = choices.log_probabilities(logits_BA)
-        choices.hold_choice(self.options.name, choice, log_p_BA)
         draws_B = choices.draws_of([call.run.seed], [call.path], choice, len(signature.chooses)) if sample else None
-        chosen = int(choices.chosen_of(log_p_BA, draws_B))
+        chosen = int(choices.chosen_of(self.options.name, choice, log_p_BA, draws_B))
         support = signature.chooses[choice]
         output[choice] = support[chosen]
         probabilities: list[Json] = log_p_BA[0].exp().tolist()
@@ -219,9 +216,16 @@ def reward_of(name: str, value: float) -> Reward:
     return Reward(name=name, value=None if math.isnan(value) else value)
 
 
+def _first_of(module: nn.Module) -> nn.Parameter | None:
+    """A parameter of a module, looked up once: `nn.Module.to` keeps it, and torch looks through all modules for it."""
+    if module not in _FIRST:
+        _FIRST[module] = next(module.parameters(), None)
+    return _FIRST[module]
+
+
 def _beside(module: nn.Module, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fields with tensors on the module's device."""
-    first = next(module.parameters(), None)
+    first = _first_of(module)
     if first is None or first.device.type == "cpu":
         return fields
     return {key: value.to(first.device) if isinstance(value, Tensor) else value for key, value in fields.items()}

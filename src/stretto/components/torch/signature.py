@@ -4,6 +4,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Final
 
 from torch import nn
@@ -47,7 +48,7 @@ class JsonField:
     """Makes of each value what its hint says; None where that is JSON."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TorchSignature:
     """What a module takes and returns, beside the batch."""
 
@@ -61,15 +62,11 @@ class TorchSignature:
     rewards: tuple[str, ...]
     """Outputs that are terms of the run's reward."""
 
-    @property
-    def returns(self) -> tuple[str, ...]:
-        """Names of what the module returns."""
-        return (*self.outputs, *self.chooses)
-
-    @property
-    def logits(self) -> dict[str, Shape]:
-        """Choice → what its logits are."""
-        return {name: Shape(len(alternatives)) for name, alternatives in self.chooses.items()}
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """Of everything that the module returns: of choices, those of their logits."""
+        logits = {name: Shape(len(alternatives)) for name, alternatives in self.chooses.items()}
+        return {**self.outputs, **logits}
 
     @property
     def input(self) -> Schema:

@@ -38,7 +38,7 @@ def hold_shape(component: str, field: str, value: object, shape: Shape, rows: in
     if not isinstance(value, Tensor):
         raise ContractError(f"component '{component}' returned {type(value).__name__} as {field!r}, not a tensor")
     wanted = (rows, *shape.dims)
-    if tuple(value.shape) != wanted:
+    if value.shape != wanted:
         raise ContractError(
             f"component '{component}' returned {field!r} of shape {list(value.shape)}, where {list(wanted)} is said: "
             f"{rows} rows of {shape!r}"

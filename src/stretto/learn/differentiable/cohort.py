@@ -53,6 +53,10 @@ class Cohort:
             return [StepPath(self.prefix + name)] * self.size
         return [StepPath(prefix + name) for prefix in self.prefix]
 
+    def path_or_paths(self, name: str) -> str | list[StepPath]:
+        """Of a step: one where it is the same in all rows."""
+        return self.prefix + name if isinstance(self.prefix, str) else self.paths(name)
+
     def alive(self) -> list[int] | None:
         """The rows that have not failed; None for all."""
         return [row for row in range(self.size) if row not in self.failed] if self.failed else None

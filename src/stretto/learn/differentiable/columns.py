@@ -5,7 +5,6 @@ detached, made once and only when asked for. Where a column says what is present
 Shape letters: B rows, A alternatives, M items of all rows.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -18,19 +17,19 @@ from stretto.learn.differentiable.index import Index
 from stretto.types.json import Json, PathPart
 
 
-class Column(ABC):
-    """One place of B rows."""
+class Column:
+    """One place of B rows. No ABC: what a step reads is told apart by class, many times a batch."""
 
     size: int
 
     @property
-    @abstractmethod
     def present(self) -> Tensor | None:
         """[B], False where null is read; None when nothing is null."""
+        raise NotImplementedError
 
-    @abstractmethod
     def rows(self) -> list[Json]:
         """As JSON."""
+        raise NotImplementedError
 
     @cached_property
     def json(self) -> list[Json]:
@@ -41,13 +40,13 @@ class Column(ABC):
         """What stands below each row's value at a name or index; null where nothing does."""
         return nulls(self.size)
 
-    @abstractmethod
     def take(self, index: Index) -> "Column":
         """These rows."""
+        raise NotImplementedError
 
-    @abstractmethod
     def scatter(self, index: Index, size: int) -> "Column":
         """A column of that size which has these rows there, and null elsewhere."""
+        raise NotImplementedError
 
 
 class Rows(Column):
@@ -56,6 +55,8 @@ class Rows(Column):
     def __init__(self, values: list[Json]) -> None:
         self.values = values
         self.size = len(values)
+        self._below: dict[PathPart, Column] = {}
+        """What was read below: of a batch's input, the same in each pass."""
 
     @cached_property
     def present(self) -> Tensor | None:
@@ -67,7 +68,9 @@ class Rows(Column):
         return self.values
 
     def below(self, part: PathPart) -> Column:
-        return Rows([value_below(value, part) for value in self.values])
+        if part not in self._below:
+            self._below[part] = Rows([value_below(value, part) for value in self.values])
+        return self._below[part]
 
     def take(self, index: Index) -> Column:
         values = self.values
@@ -105,6 +108,19 @@ class Tensors(Column):
 
     def scatter(self, index: Index, size: int) -> Column:
         return Tensors(spread(self.value, index, size), _spread_presence(self._present, index, size))
+
+
+class Probabilities(Tensors):
+    """Of a choice: made when they are read, which few do."""
+
+    def __init__(self, log_p_BA: Tensor) -> None:
+        self._log_p_BA = log_p_BA
+        self._present = None
+        self.size = log_p_BA.shape[0]
+
+    @cached_property
+    def value(self) -> Tensor:  # type: ignore[override]  # as it is read
+        return self._log_p_BA.exp()
 
 
 class Choices(Column):

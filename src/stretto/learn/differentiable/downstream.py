@@ -3,20 +3,22 @@
 Decided once, on the plan. A body is taken whole where rounds or a list around it carry on what a step did.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, assert_never
 
 from stretto.learn.differentiable.inner import SubNode
 from stretto.learn.differentiable.inside import InsideNode
 from stretto.learn.differentiable.items import MapNode
 from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.outside import OutsideNode
+from stretto.learn.differentiable.reading import Expression, Source
 from stretto.learn.differentiable.rounds import LoopNode
+from stretto.plan.expr.access import FirstOf, ObjectOf, PathOf
 from stretto.plan.model import CallOp
 
 
 class Downstream:
-    """Of each differentiable step, by its place: what lies downstream."""
+    """Of each differentiable step, by its place: what lies downstream of its choices."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._steps: dict[str, frozenset[str]] = {}
@@ -24,21 +26,26 @@ class Downstream:
         self._terms: dict[str, frozenset[str]] = {}
         self._calls: dict[str, CallOp] = {}
         self._walk(nodes, frozenset())
+        self._changed = {
+            place: frozenset(term for step in steps for term in self._terms.get(step, ()))
+            for place, steps in self._steps.items()
+        }
 
     def terms(self, place: str) -> frozenset[str]:
-        """Of the reward: those that the step may change."""
-        return frozenset(term for step in self._steps[place] for term in self._terms.get(step, ()))
+        """Of the reward: those that the step's choices may change."""
+        return self._changed[place]
 
     def calls(self, place: str) -> list[CallOp]:
-        """The calls downstream of a step."""
+        """The calls downstream of a step's choices."""
         return [self._calls[step] for step in sorted(self._steps[place]) if step in self._calls]
 
     def _walk(self, nodes: Sequence[Node], after: frozenset[str]) -> None:
         """Note what lies downstream of each step of a block, of which `after` all is."""
-        reached = self._reached(nodes)
-        for node in nodes:
-            below = after.union(*(_places(nodes[each]) for each in reached[nodes.index(node)]))
-            self._note(node, below)
+        reached = _reached(nodes)
+        for index, node in enumerate(nodes):
+            first = [later for later in range(index + 1, len(nodes)) if _reads_choice(node, nodes[later])]
+            found = set(first).union(*(reached[later] for later in first))
+            self._note(node, after.union(*(_places(nodes[later]) for later in found)))
 
     def _note(self, node: Node, below: frozenset[str]) -> None:
         self._steps[node.place] = below
@@ -51,15 +58,42 @@ class Downstream:
             own = _places(node) if isinstance(node, LoopNode) else frozenset()
             self._walk(node.body, below | own)
 
-    @staticmethod
-    def _reached(nodes: Sequence[Node]) -> list[set[int]]:
-        """Of each step of a block, which others read what it wrote, themselves or by others between."""
-        reached: list[set[int]] = [set() for _ in nodes]
-        for first in range(len(nodes) - 1, -1, -1):
-            for later in range(first + 1, len(nodes)):
-                if nodes[first].op.slot in nodes[later].op.reads:
-                    reached[first] |= {later} | reached[later]
-        return reached
+
+def _reached(nodes: Sequence[Node]) -> list[set[int]]:
+    """Of each step of a block, which others read what it wrote, themselves or by others between."""
+    reached: list[set[int]] = [set() for _ in nodes]
+    for first in range(len(nodes) - 1, -1, -1):
+        for later in range(first + 1, len(nodes)):
+            if nodes[first].op.slot in nodes[later].op.reads:
+                reached[first] |= {later} | reached[later]
+    return reached
+
+
+def _reads_choice(node: Node, later: Node) -> bool:
+    """Whether a step reads what another chose, and not only what that one computed beside it."""
+    slot = node.op.slot
+    if slot not in later.op.reads:
+        return False
+    if not isinstance(node, InsideNode) or not isinstance(later, InsideNode | OutsideNode):
+        return True
+    if slot in later.op.guard_reads or later.call.fallback is not None:
+        return True
+    chosen = node.component.signature.chooses
+    return any(_may_read(source, slot, chosen) for _, source in later.inputs)
+
+
+def _may_read(source: Source, slot: int, fields: Collection[str]) -> bool:
+    match source:
+        case Expression():
+            return slot in source.slots
+        case PathOf():
+            return source.slot == slot and (not source.parts or source.parts[0] in fields)
+        case FirstOf():
+            return any(_may_read(each, slot, fields) for each in source.readings)
+        case ObjectOf():
+            return any(_may_read(each, slot, fields) for _, each in source.fields)
+        case _:
+            assert_never(source)
 
 
 def _places(node: Node) -> frozenset[str]:

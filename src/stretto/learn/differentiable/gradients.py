@@ -1,6 +1,7 @@
 """What a backward pass left in the parameters, component by component."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -17,10 +18,12 @@ class Gradients:
     """Why the update must be skipped, with component and step; empty when it need not."""
 
 
-def norms_of(modules: Mapping[str, nn.Module]) -> dict[str, float]:
+def norms_of(parameters: Mapping[str, Sequence[nn.Parameter]]) -> dict[str, float]:
     """Of each component's gradient."""
-    found = {}
-    for name, module in modules.items():
-        grads = [parameter.grad for parameter in module.parameters() if parameter.grad is not None]
-        found[name] = float(torch.nn.utils.get_total_norm(grads)) if grads else 0.0
-    return found
+    grads = [(name, each.grad) for name, those in parameters.items() for each in those if each.grad is not None]
+    squares = dict.fromkeys(parameters, 0.0)
+    if grads:
+        norms = torch._foreach_norm([grad for _, grad in grads])  # noqa: SLF001  # `get_total_norm` calls it, for one number
+        for (name, _), norm in zip(grads, torch.stack([norm.cpu() for norm in norms]).tolist(), strict=True):
+            squares[name] += norm * norm
+    return {name: math.sqrt(square) for name, square in squares.items()}

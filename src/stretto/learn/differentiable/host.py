@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from stretto.engine.admission import Admitted
 from stretto.engine.engine import Engine
 from stretto.engine.state import RunState
 from stretto.record.model import EffectRecord, Run, StepRecord
@@ -75,27 +76,30 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 class Host:
-    """The engine of a workflow, for batches."""
+    """The engine of a workflow, for batches.
+
+    Work is done in the loop of `run_sync`, so that modules of a workflow and its `run_sync` share what is open; inside
+    a running event loop, in a loop of its own.
+    """
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
-        self.loop = LoopThread()
+        self._thread = LoopThread()
         self._engine: Engine | None = None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do work in the loop, with everything open."""
-        return self.loop.run(self._with_engine(work))
+        """Do work to its end, with everything open."""
+        return self._do(self._with_engine(work))
 
     async def _with_engine(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._engine is None:
-            try:
-                self._engine = await self.workflow.engine()
-            except BaseException:
-                work.close()
-                raise
+        try:
+            self._engine = await self.workflow.engine()
+        except BaseException:
+            work.close()
+            raise
         return await work
 
-    def begin(self, admitted: Any) -> tuple[RunState, Budget]:
+    def begin(self, admitted: Admitted) -> tuple[RunState, Budget]:
         """The state of a run about to begin; in the loop, by work that `run` does."""
         assert self._engine is not None
         state, budget = self._engine.begin(self.workflow.plan, admitted, Unkept())
@@ -106,5 +110,27 @@ class Host:
         """Close what is open. The next batch opens it again."""
         if self._engine is not None:
             self._engine = None
-            self.loop.run(self.workflow.aclose())
-        self.loop.end()
+            self._do(self.workflow.aclose())
+        self._thread.end()
+
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        if _is_in_event_loop():
+            return self._thread.run(work)
+        kept: list[T] = []
+
+        async def keep() -> None:  # when a runner gives SIGINT back, Python writes its task's result as text
+            kept.append(await work)
+
+        try:
+            self.workflow.blocking(keep)
+        finally:
+            work.close()  # where it was refused; else it is over
+        return kept[0]
+
+
+def _is_in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,5 +1,6 @@
 """Steps whose component is a module: computed for all rows at once, with the graph kept."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,17 @@ from stretto.components.torch.component import TorchComponent
 from stretto.components.torch.shape import DType, Shape, Tensorial
 from stretto.components.torch.signature import PROBABILITIES, REFERENCE
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices, Column, Fields, Rows, Tensors, select, spread, where
+from stretto.learn.differentiable.columns import (
+    Choices,
+    Column,
+    Fields,
+    Probabilities,
+    Rows,
+    Tensors,
+    select,
+    spread,
+    where,
+)
 from stretto.learn.differentiable.fitting import fitted
 from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.node import Node
@@ -39,7 +50,13 @@ class InsideNode(Node):
         """Its choices let gradients pass as if they had been their probabilities."""
         sources = dict(self.inputs)
         self._of_input = {
-            name for name, source in sources.items() if isinstance(source, PathOf) and source.slot == INPUT
+            name: source.parts
+            for name, source in sources.items()
+            if isinstance(source, PathOf) and source.slot == INPUT
+        }
+        self._where = {
+            each.name: f"'{each.name}' of component '{self.name}' at step '{place}'"
+            for each in component.signature.tensors
         }
         self._checks = {
             name: Check(schema)
@@ -92,14 +109,13 @@ class InsideNode(Node):
     def _fitted(
         self, batch: Underway, cohort: Cohort, column: Column, name: str, what: Tensorial
     ) -> tuple[Tensor, list[int]]:
-        where = f"'{name}' of component '{self.name}' at step '{self.op.name}'"
+        where = self._where[name]
         if not (cohort.is_whole and name in self._of_input):
             return self._checked(column, name, what, where)
-        reading = dict(self.inputs)[name]
-        assert isinstance(reading, PathOf)
+        parts = self._of_input[name]
 
         def make(data: Any) -> tuple[Tensor, list[int]]:
-            return self._checked(below(data.input, reading.parts), name, what, where)
+            return self._checked(below(data.input, parts), name, what, where)
 
         found: tuple[Tensor, list[int]] = batch.data.once((id(self), name), make, _part)
         return found
@@ -147,7 +163,7 @@ class InsideNode(Node):
         for name in signature.chooses:
             chosen[name] = choice = self._chosen(batch, cohort, name, found[name])
             fields[name] = choice
-            fields[name + PROBABILITIES] = Tensors(choice.log_p_BA.exp())
+            fields[name + PROBABILITIES] = Probabilities(choice.log_p_BA)
         output = Fields(fields, cohort.size)
         batch.events.append(
             Computed(
@@ -181,13 +197,12 @@ class InsideNode(Node):
 
     def _chosen(self, batch: Underway, cohort: Cohort, choice: str, logits_BA: Tensor) -> Choices:
         log_p_BA = choices.log_probabilities(logits_BA)
-        choices.hold_choice(self.name, choice, log_p_BA)
         draws_B = None
         if self.component.options.sample:
             among = len(self.component.signature.chooses)
-            draws_B = choices.draws_of(batch.seeds_of(cohort), cohort.paths(self.op.name), choice, among)
+            draws_B = choices.draws_of(batch.seeds_of(cohort), cohort.path_or_paths(self.op.name), choice, among)
         log_p_BA = log_p_BA.cpu()
-        chosen_B = choices.chosen_of(log_p_BA, draws_B)
+        chosen_B = choices.chosen_of(self.name, choice, log_p_BA, draws_B)
         relaxed_BA = straight_through(log_p_BA.exp().float(), chosen_B) if self.is_straight else None
         names = self.component.signature.chooses[choice]
         return Choices(names, chosen_B, log_p_BA, relaxed_BA=relaxed_BA)
@@ -195,11 +210,9 @@ class InsideNode(Node):
 
 def _unknown(rewards: Sequence[Tensor], given: Mapping[str, Any]) -> Tensor | None:
     """[B], true where a reward is NaN of inputs that are numbers: it is not known. None where none is."""
-    if not rewards:
+    if not any(math.isnan(reward.detach().sum()) for reward in rewards):
         return None
     found = torch.stack([torch.isnan(reward.detach()) for reward in rewards]).any(0).cpu()
-    if not bool(found.any()):
-        return None
     for value in given.values():
         if isinstance(value, Tensor) and value.is_floating_point():
             found &= torch.isfinite(value.detach()).reshape(len(found), -1).all(1).cpu()

@@ -1,12 +1,12 @@
 """`as_module`: a workflow as an ``nn.Module``."""
 
 import copy
+import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-import torch
 from torch import Tensor, nn
 
 from stretto.components.torch.weights import weights_digest
@@ -20,10 +20,10 @@ from stretto.learn.differentiable.frame import ColumnFrame
 from stretto.learn.differentiable.gradients import Gradients, norms_of
 from stretto.learn.differentiable.host import Host
 from stretto.learn.differentiable.node import run_block
-from stretto.learn.differentiable.outcome import Outcome, with_unknown
+from stretto.learn.differentiable.outcome import Outcome
 from stretto.learn.differentiable.reading import column_of, source_of
 from stretto.learn.differentiable.records import Sealing
-from stretto.learn.differentiable.rewards import terms_of, total
+from stretto.learn.differentiable.rewards import known_of, objective_of, terms_of, total
 from stretto.learn.differentiable.roots import fill_roots
 from stretto.learn.differentiable.states import States
 from stretto.learn.differentiable.surrogate import Scored, score_term
@@ -60,6 +60,8 @@ class DifferentiableWorkflow(nn.Module):
         self._modules_of = _copies({name: each.module for name, each in self.components.items()})
         for name, module in self._modules_of.items():
             self.add_module(name.replace(".", "_"), module)
+        self._weights = [*self.parameters()]
+        self._parameters_of = {name: [*module.parameters()] for name, module in self._modules_of.items()}
         self.train()
         self._host = Host(self._rollouts)
         self._output = [(name, source_of(get, plan.output_reads, plan.slots)) for name, get in plan.output]
@@ -102,17 +104,17 @@ class DifferentiableWorkflow(nn.Module):
             columns[name], _ = column_of(source, cohort.frame)
         terms = terms_of(batch, cohort, self.plan.reward_weights)
         lives = len(batch.states.runs)
-        value_L, known_L = total(terms, lives)
-        objective = torch.where(known_L, value_L, torch.zeros_like(value_L)).sum()
+        known_L = known_of(terms, lives)
+        objective = objective_of(terms, known_L)
         for scored in self._scored(batch):
             term = score_term(scored, terms, known_L)
             if term is not None:
                 objective = objective + term - term.detach()
+        count = lives if known_L is None else max(1, int(known_L.sum()))
         return Outcome(
             columns=columns,
-            rewards=with_unknown(value_L, known_L),
-            known=known_L,
-            loss=-objective / max(1, int(known_L.sum())),
+            loss=objective * (-1.0 / count),
+            make_rewards=partial(total, terms, lives),
             make_runs=partial(self._runs, batch, cohort, self._versions()),
             go_back=partial(self._go_back, batch),
         )
@@ -133,8 +135,8 @@ class DifferentiableWorkflow(nn.Module):
                 "no reward of the batch depends on a parameter: the data flow reaches none, or every reward is unknown"
             )
         loss.backward()  # type: ignore[no-untyped-call]  # torch's own
-        norms = norms_of(self._modules_of)
-        wrong = {name for name, norm in norms.items() if not torch.isfinite(torch.tensor(norm))}
+        norms = norms_of(self._parameters_of)
+        wrong = {name for name, norm in norms.items() if not math.isfinite(norm)}
         if not wrong:
             return Gradients(norms=norms)
         self.zero_grad()
@@ -150,7 +152,7 @@ class DifferentiableWorkflow(nn.Module):
     # records
 
     def _versions(self) -> tuple[int, ...]:
-        return tuple(parameter._version for parameter in self.parameters())  # noqa: SLF001  # torch's own count
+        return tuple(parameter._version for parameter in self._weights)  # noqa: SLF001  # torch's own count
 
     def _runs(self, batch: Underway, cohort: Cohort, versions: tuple[int, ...]) -> list[Run]:
         if self._versions() != versions:

@@ -19,12 +19,9 @@ class Outcome:
 
     columns: Mapping[str, Column]
     """Each field of the workflow's output."""
-    rewards: Tensor
-    """[B], float64, with the graph of what modules computed; NaN where a reward is unknown. It is never 0 for that."""
-    known: Tensor
-    """[B], bool: whose reward is known."""
     loss: Tensor
     """A number whose value is minus the mean known reward, and whose gradient is that of its expectation, estimated."""
+    make_rewards: Callable[[], tuple[Tensor, Tensor | None]]
     make_runs: Callable[[], list[Run]]
     go_back: Callable[[Tensor], Gradients]
 
@@ -32,6 +29,18 @@ class Outcome:
     def outputs(self) -> dict[str, Tensor | list[Json]]:
         """Each field of the workflow's output: a tensor [B, ...] with its graph, or B JSON values."""
         return {name: _shown(column) for name, column in self.columns.items()}
+
+    @cached_property
+    def rewards(self) -> Tensor:
+        """[B], float64, with the graph of what modules computed; NaN, and never 0, where a reward is unknown."""
+        value_B, known_B = self.make_rewards()
+        return value_B if known_B is None else torch.where(known_B, value_B, torch.full_like(value_B, torch.nan))
+
+    @cached_property
+    def known(self) -> Tensor:
+        """[B], bool: whose reward is known."""
+        value_B, known_B = self.make_rewards()
+        return torch.ones(len(value_B), dtype=torch.bool) if known_B is None else known_B
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -49,10 +58,3 @@ class Outcome:
 
 def _shown(column: Column) -> Tensor | list[Json]:
     return column.value if isinstance(column, Tensors) and column.present is None else column.json
-
-
-def with_unknown(value_B: Tensor, known_B: Tensor) -> Tensor:
-    """NaN where a reward is unknown."""
-    if bool(known_B.all()):
-        return value_B
-    return torch.where(known_B, value_B, torch.full_like(value_B, torch.nan))

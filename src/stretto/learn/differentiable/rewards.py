@@ -19,78 +19,109 @@ class Term:
     """One term of the reward, of every life."""
 
     value_L: Tensor
-    """float64; 0 where it is not known."""
-    known_L: Tensor
+    """0 where it is not known."""
+    known_L: Tensor | None
+    """None where all are."""
     weight: float
 
 
 def terms_of(batch: Underway, cohort: Cohort, weights: Mapping[str, float]) -> dict[str, Term]:
     """Every term that counts, by name: those that the contract weighs, or else all that were given."""
     lives = len(batch.states.runs)
-    values = _given_outside(batch, lives)
+    gathered = _Gathered(lives, adds=not weights)
+    _gather_outside(batch, gathered)
     for event in batch.events:
         if isinstance(event, Computed):
             for name, (value, known) in event.rewards.items():
-                _put(values, name, event.cohort.lives, value.double().cpu(), known, lives, adds=not weights)
+                gathered.put(name, event.cohort.lives, value, known)
     failed = [cohort.lives[row] for row in cohort.failed]
-    names = weights or dict.fromkeys(values, 1.0)
-    return {name: _term(values.get(name), weight, lives, failed) for name, weight in names.items() if weight != 0.0}
+    names = weights or dict.fromkeys(gathered.terms, 1.0)
+    return {name: gathered.term(name, weight, failed) for name, weight in names.items() if weight != 0.0}
 
 
-def total(terms: Mapping[str, Term], lives: int) -> tuple[Tensor, Tensor]:
-    """The weighted sum [L], and where it is known [L]: where every term is, and there is one."""
-    value_L = torch.zeros(lives, dtype=torch.float64)
-    known_L = torch.full((lives,), bool(terms))
-    for term in terms.values():
-        value_L = value_L + term.weight * term.value_L
-        known_L = known_L & term.known_L
-    return value_L, known_L
+def total(terms: Mapping[str, Term], lives: int) -> tuple[Tensor, Tensor | None]:
+    """The weighted sum [L], float64, and where it is known; None for everywhere."""
+    if not terms:
+        return torch.zeros(lives, dtype=torch.float64), torch.zeros(lives, dtype=torch.bool)
+    value_L = torch.stack([term.value_L.double().cpu() * term.weight for term in terms.values()]).sum(0)
+    return value_L, known_of(terms, lives)
 
 
-_Values = dict[str, tuple[Tensor, Tensor]]
+def known_of(terms: Mapping[str, Term], lives: int) -> Tensor | None:
+    """Whose reward is known: where every term is, and there is one; None for everywhere."""
+    if not terms:
+        return torch.zeros(lives, dtype=torch.bool)
+    known = [term.known_L for term in terms.values() if term.known_L is not None]
+    return torch.stack(known).all(0) if known else None
 
 
-def _given_outside(batch: Underway, lives: int) -> _Values:
-    """What steps outside gave; of a name the last."""
-    values: _Values = {}
-    told = [(life, batch.states.of([life])[0].rewards) for life in range(lives) if batch.states.has(life)]
+def objective_of(terms: Mapping[str, Term], known_L: Tensor | None) -> Tensor:
+    """The sum of the known rewards."""
+    total = torch.zeros(())
+    for index, term in enumerate(terms.values()):
+        value_L = term.value_L if known_L is None else term.value_L[known_L]
+        part = value_L.sum() * term.weight
+        total = part if index == 0 else total + part
+    return total
+
+
+class _Gathered:
+    """Values by term, put together step by step; None for what is known means everywhere."""
+
+    def __init__(self, lives: int, *, adds: bool) -> None:
+        """Of a life that is given a term twice the last counts, or with `adds` each."""
+        self.lives = lives
+        self.terms: dict[str, tuple[Tensor, Tensor | None]] = {}
+        self._adds = adds
+
+    def put(self, name: str, lives: Sequence[int], value: Tensor, known: Tensor | None) -> None:
+        """Add what a step gave to some lives."""
+        if name not in self.terms and known is None and lives == range(self.lives):
+            self.terms[name] = value, None  # as most do
+            return
+        new, mask, is_known = self._spread(lives, value, known)
+        if name not in self.terms:
+            self.terms[name] = new, is_known
+            return
+        before, was_known = self.terms[name]
+        was_known = torch.ones_like(mask) if was_known is None else was_known
+        if self._adds:
+            self.terms[name] = before + new, torch.where(mask, is_known, was_known)
+        else:
+            self.terms[name] = torch.where(mask, new, before), torch.where(mask, is_known, was_known)
+
+    def _spread(self, lives: Sequence[int], value: Tensor, known: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """What is given to all lives: values, to whom, and to whom a known one."""
+        rows = torch.tensor([*lives], dtype=torch.int64)
+        is_known = torch.ones(len(lives), dtype=torch.bool) if known is None else known
+        value = torch.where(is_known, value, torch.zeros_like(value))
+        if not self._adds:
+            last = torch.tensor([*{life: row for row, life in enumerate(lives)}.values()], dtype=torch.int64)
+            rows, value, is_known = rows[last], value[last], is_known[last]
+        mask = torch.zeros(self.lives, dtype=torch.bool)
+        lacking = mask.index_fill(0, rows[~is_known], value=True)
+        mask = mask.index_fill(0, rows, value=True)
+        return value.new_zeros(self.lives).index_add(0, rows, value), mask, mask & ~lacking
+
+    def term(self, name: str, weight: float, failed: Sequence[int]) -> Term:
+        """A term, unknown in lives that failed, and everywhere when no step gave it."""
+        if name not in self.terms:
+            nothing = torch.zeros(self.lives, dtype=torch.float64)
+            return Term(value_L=nothing, known_L=torch.zeros(self.lives, dtype=torch.bool), weight=weight)
+        value_L, known_L = self.terms[name]
+        if failed:
+            alive = ~Index([*failed]).mask(self.lives)
+            known_L = alive if known_L is None else known_L & alive
+        if known_L is not None:
+            value_L = torch.where(known_L, value_L, torch.zeros_like(value_L))
+        return Term(value_L=value_L, known_L=known_L, weight=weight)
+
+
+def _gather_outside(batch: Underway, gathered: _Gathered) -> None:
+    """Add what steps outside gave; of a name the last."""
+    told = [(life, batch.states.of([life])[0].rewards) for life in range(gathered.lives) if batch.states.has(life)]
     for name in dict.fromkeys(reward.name for _, rewards in told for reward in rewards):
         latest = {life: reward.value for life, rewards in told for reward in rewards if reward.name == name}
         given = [torch.nan if value is None else value for value in latest.values()]
         value = torch.tensor(given, dtype=torch.float64)
-        _put(values, name, [*latest], value, ~torch.isnan(value), lives, adds=False)
-    return values
-
-
-def _put(
-    values: _Values, name: str, lives: Sequence[int], value: Tensor, known: Tensor | None, size: int, *, adds: bool
-) -> None:
-    """Put what a step gave beside what others did; the last of a life counts, or where nothing is weighed each does."""
-    rows = torch.tensor([*lives], dtype=torch.int64)
-    is_known = torch.ones(len(lives), dtype=torch.bool) if known is None else known
-    value = value if known is None else torch.where(is_known, value, torch.zeros_like(value))
-    if not adds:
-        last = torch.tensor([*{life: row for row, life in enumerate(lives)}.values()], dtype=torch.int64)
-        rows, value, is_known = rows[last], value[last], is_known[last]
-    new = value.new_zeros(size).index_add(0, rows, value)
-    mask = torch.zeros(size, dtype=torch.bool).index_fill(0, rows, value=True)
-    lacking = torch.zeros(size, dtype=torch.bool).index_fill(0, rows[~is_known], value=True)
-    if name not in values:
-        values[name] = new, mask & ~lacking
-        return
-    before, was_known = values[name]
-    if adds:
-        values[name] = before + new, (was_known | mask) & ~lacking
-    else:
-        values[name] = torch.where(mask, new, before), torch.where(mask, ~lacking, was_known)
-
-
-def _term(found: tuple[Tensor, Tensor] | None, weight: float, lives: int, failed: list[int]) -> Term:
-    if found is None:
-        nothing = torch.zeros(lives, dtype=torch.float64)
-        return Term(value_L=nothing, known_L=torch.zeros(lives, dtype=torch.bool), weight=weight)
-    value_L, known_L = found
-    if failed:
-        known_L = known_L & ~Index(failed).mask(lives)
-        value_L = torch.where(known_L, value_L, torch.zeros_like(value_L))
-    return Term(value_L=value_L, known_L=known_L, weight=weight)
+        gathered.put(name, [*latest], value, ~torch.isnan(value))

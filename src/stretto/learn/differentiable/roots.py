@@ -12,11 +12,11 @@ from stretto.types.json import Json, JsonObject
 
 def fill_roots(batch: Underway, cohort: Cohort, plan: Plan) -> None:
     """Write the slots that every run begins with; runs whose memory fails are noted as failed."""
-    requests = [each.request for each in batch.data.admitted]
-    cohort.frame.put(INPUT, batch.data.input)
-    if any(request.resources for request in requests):
-        cohort.frame.put(RESOURCES, Rows([dict(request.resources) for request in requests]))
-    if plan.memory is not None or any(request.memory is not None for request in requests):
+    data = batch.data
+    cohort.frame.put(INPUT, data.input)
+    if data.has_resources:
+        cohort.frame.put(RESOURCES, Rows([dict(each.request.resources) for each in data.admitted]))
+    if plan.memory is not None or data.has_memory:
         cohort.frame.put(MEMORY, Rows(_memories(batch, cohort)))
     if plan.reads_run:
         states = batch.states.of(cohort.lives)

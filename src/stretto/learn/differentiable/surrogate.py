@@ -26,14 +26,15 @@ class Scored:
     """Of the reward: those that it may change."""
 
 
-def score_term(scored: Scored, terms: Mapping[str, Term], known_L: Tensor) -> Tensor | None:
+def score_term(scored: Scored, terms: Mapping[str, Term], known_L: Tensor | None) -> Tensor | None:
     """What a step's choices add to the objective's sum over runs; None where nothing is downstream."""
     downstream = [term for name, term in terms.items() if name in scored.terms]
-    lives = torch.tensor([*scored.event.cohort.lives])
-    if not downstream or not len(lives):
+    if not downstream or not scored.event.cohort.size:
         return None
-    cost_L = torch.stack([term.weight * term.value_L.detach() for term in downstream]).sum(0)
-    known_N, cost_N = known_L[lives], cost_L[lives]
+    lives = torch.tensor([*scored.event.cohort.lives])
+    cost_L = torch.stack([term.weight * term.value_L.detach().double().cpu() for term in downstream]).sum(0)
+    cost_N = cost_L[lives]
+    known_N = torch.ones(len(lives), dtype=torch.bool) if known_L is None else known_L[lives]
     logp_N = chosen_logprob(scored.choice.log_p_BA, scored.choice.chosen_B)
     return score(logp_N, cost_N, _others(lives, cost_N, known_N))[known_N].sum()
 

@@ -116,8 +116,10 @@ class Underway:
         """Seconds, as the engine's loop has them."""
         return time.monotonic()
 
-    def seeds_of(self, cohort: Cohort) -> list[int]:
+    def seeds_of(self, cohort: Cohort) -> Sequence[int]:
         """Of each row, its run's seed."""
+        if cohort.is_whole:
+            return self.seeds
         runs = self.states.runs
         return [self.seeds[runs[life]] for life in cohort.lives]
 

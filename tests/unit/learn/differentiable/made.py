@@ -97,6 +97,16 @@ async def same(value: Any) -> dict[str, Any]:
     return {"value": value}
 
 
+@stretto.component("holding", effects="pure")
+class Holding:  # it belongs to the event loop in which it was opened
+    async def open(self) -> None:
+        self.held = {"times": 0}
+
+    async def __call__(self) -> dict[str, int]:
+        self.held["times"] += 1
+        return dict(self.held)
+
+
 @stretto.component("picky", effects="pure")
 async def picky(score: float) -> dict[str, float]:
     if score > 0:

@@ -83,6 +83,21 @@ def test_a_batch_is_run_inside_a_running_event_loop_too(tmp_path: Path) -> None:
     module.close()
 
 
+def test_modules_of_a_workflow_and_its_own_runs_share_what_is_open(tmp_path: Path) -> None:
+    steps = "  - {name: out, component: holding}\n" + STEPS
+    workflow = loaded(tmp_path, steps, head=HEAD, output="{times: steps.out.times}")
+    one, other, (asked,) = as_module(workflow), as_module(workflow), rows(1)
+    times = [
+        one([asked]).outputs["times"],
+        other([asked]).outputs["times"],
+        [workflow.run_sync(asked).output_value["times"]],
+    ]
+    assert times == [[1], [2], [3]]
+    one.close()
+    other.close()
+    workflow.close()
+
+
 def test_what_is_frozen_is_not_copied_and_two_steps_may_share_weights(tmp_path: Path) -> None:
     steps = STEPS + "  - {name: again, component: first, input_mapping: {x: input.x}}\n"
     workflow = loaded(tmp_path, steps, head=HEAD)
