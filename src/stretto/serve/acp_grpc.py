@@ -31,6 +31,10 @@ SERVICE: Final = acp_pb2.DESCRIPTOR.services_by_name["Component"].full_name
 _HARD_LIMIT: Final = 4
 """Requests of up to so many times the limit are read, to be refused with a reason; gRPC refuses larger ones itself."""
 
+_TOLD: Final = 100
+"""Calls of one connection beyond those that have a place or wait for one: they are refused in words. Further ones wait
+on their own side, so that what one client does not take of its replies is bounded."""
+
 _CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
 
 _log: Final = logging.getLogger(__name__)
@@ -51,6 +55,7 @@ class GrpcDoor:
             options=[
                 ("grpc.max_receive_message_length", desk.limits.max_request_bytes * _HARD_LIMIT),
                 ("grpc.max_send_message_length", -1),
+                ("grpc.max_concurrent_streams", desk.limits.max_concurrent + desk.limits.max_queued + _TOLD),
                 ("grpc.so_reuseport", 0),  # a port that is taken is an error, not shared
             ],
         )

@@ -209,3 +209,16 @@ async def test_a_place_that_is_taken_is_told() -> None:
         desk = Desk(made(add))
         with pytest.raises(UsageError, match="cannot listen at"):
             GrpcDoor(desk, ("127.0.0.1", port), tokens=None, metrics=AcpMetrics(desk), tls=None)
+
+
+async def test_a_connection_has_so_many_calls_at_once() -> None:
+    """One that takes none of its replies would else hold any number of them here."""
+    async with served(add, limits=Limits(max_concurrent=3, max_queued=4)) as (door, _):
+        host, _, port = door.url.removeprefix("grpc://").rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
+        length = int.from_bytes((await reader.readexactly(9))[:3])
+        told = await reader.readexactly(length)
+        writer.close()
+    settings = {int.from_bytes(told[at : at + 2]): int.from_bytes(told[at + 2 : at + 6]) for at in range(0, length, 6)}
+    assert settings[3] == 107  # SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113, section 6.5.2)
