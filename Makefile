@@ -35,7 +35,7 @@ layers: install
 unit: install $(VENV)/.torch
 	$(BIN)/pytest -q -m 'not ci'
 
-# The tests of several real servers at once, which take the longest; those in other languages want their toolchains.
+# The tests of several real servers at once and those that take long; those in other languages want their toolchains.
 e2e: install $(VENV)/.torch .venv-agents/.installed
 	$(BIN)/pytest -q -m ci
 

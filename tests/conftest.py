@@ -5,6 +5,10 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+"""One thread for torch and for numpy, in what the tests start too: what is computed here is tiny, and the machine is
+shared. They read it as they are imported, which is after this."""
+
 settings.register_profile(
     "stretto", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, print_blob=True
 )

@@ -143,7 +143,9 @@ def _command(line: str) -> str:
 
 
 def _environment(folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name in ("LANG", "TMPDIR", "SYSTEMROOT")}
+    kept = {
+        name: value for name, value in os.environ.items() if name in ("LANG", "TMPDIR", "SYSTEMROOT", "OMP_NUM_THREADS")
+    }
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return kept | {
         "PATH": programs,

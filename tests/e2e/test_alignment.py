@@ -1,6 +1,6 @@
 """The aligner on BANKING77 and on what is out of its scope: what the benchmark measures is what was promised.
 
-The training takes a minute, so this is slow; no time is asserted, the benchmark tells it.
+The training takes a minute; no time is asserted, the benchmark tells it.
 """
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from benchmarks.alignment import BANKING, CLINC, align_figures
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.skipif(not (BANKING.is_file() and CLINC.is_file()), reason="the shared data are not beside this checkout")
 def test_banking77_is_aligned_and_what_is_out_of_scope_is_refused() -> None:
     figures = align_figures()

@@ -47,6 +47,7 @@ def chaos(folder: Path, *arguments: str) -> tuple[int, Any]:
     return done.returncode, json.loads(done.stdout or done.stderr)
 
 
+@pytest.mark.ci
 def test_every_fault_on_the_real_shop_loses_nothing_and_writes_nothing_twice(tmp_path: Path) -> None:
     code, report = chaos(tmp_path, str(RETAIL / "workflow.yaml"), "--runs", "30", "--concurrency", "4")
     assert code == 0, report["expectations"]

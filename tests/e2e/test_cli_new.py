@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,12 +31,30 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+Desk = Callable[..., Path]
+"""`(folder, board="defaults")`: the folder `desk` in it, as `stretto new` makes it of a board."""
+
+
+@pytest.fixture(scope="module")
+def desk_in(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """Copies of what the command made once of each board."""
+    made = tmp_path_factory.mktemp("made")
+
+    def desk(folder: Path, board: str = "defaults") -> Path:
+        source = made / board
+        if not source.exists():
+            source.mkdir()
+            told = run(source, "stretto", "new", "desk", "--yes", *BOARDS[board])
+            assert told.returncode == 0, told.stderr
+        return Path(shutil.copytree(source / "desk", folder / "desk"))
+
+    return desk
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("board", BOARDS)
-def test_the_scaffold_passes_check_run_and_its_own_tests(tmp_path: Path, board: str) -> None:
-    made = run(tmp_path, "stretto", "new", "desk", "--yes", *BOARDS[board])
-    assert made.returncode == 0, made.stderr
-    desk = tmp_path / "desk"
+def test_the_scaffold_passes_check_run_and_its_own_tests(tmp_path: Path, board: str, desk_in: Desk) -> None:
+    desk = desk_in(tmp_path, board)
 
     tested = run(desk, "pytest", "-q", "-W", "error", "-p", "no:cacheprovider")
     assert tested.returncode == 0, tested.stdout  # before anything else: no command has made a folder for it
@@ -51,29 +71,26 @@ def test_the_scaffold_passes_check_run_and_its_own_tests(tmp_path: Path, board: 
 
 
 @pytest.mark.slow
-def test_the_scaffolds_test_says_why_a_run_failed(tmp_path: Path) -> None:
-    run(tmp_path, "stretto", "new", "desk", "--yes")
-    (tmp_path / "desk" / ".stretto").touch()  # no folder, so that the memory has no place
-    tested = run(tmp_path / "desk", "pytest", "-q", "-p", "no:cacheprovider")
+def test_the_scaffolds_test_says_why_a_run_failed(tmp_path: Path, desk_in: Desk) -> None:
+    desk = desk_in(tmp_path)
+    (desk / ".stretto").touch()  # no folder, so that the memory has no place
+    tested = run(desk, "pytest", "-q", "-p", "no:cacheprovider")
     assert tested.returncode == 1
     assert "memory 'memory': " in tested.stdout
 
 
 @pytest.mark.slow
-def test_a_first_run_with_a_store_elsewhere_is_ok(tmp_path: Path) -> None:
-    run(tmp_path, "stretto", "new", "desk", "--yes")
+def test_a_first_run_with_a_store_elsewhere_is_ok(tmp_path: Path, desk_in: Desk) -> None:
     request = json.dumps({"request": "I have a question about orders"})
-    ran = run(tmp_path / "desk", "stretto", "run", "workflow.yaml", "--input", request, "--store", "elsewhere.db")
+    ran = run(desk_in(tmp_path), "stretto", "run", "workflow.yaml", "--input", request, "--store", "elsewhere.db")
     assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.slow
-def test_training_is_not_remembered_and_comes_to_the_same_weights_in_two_folders(tmp_path: Path) -> None:
+def test_training_is_not_remembered_and_comes_to_the_same_weights_in_two_folders(tmp_path: Path, desk_in: Desk) -> None:
     checkpoints = []
     for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        run(tmp_path / name, "stretto", "new", "desk", "--yes")
-        desk = tmp_path / name / "desk"
+        desk = desk_in(tmp_path / name)
         options = ("--tasks", "tasks.jsonl", "--set", "updates=3", "--json")
         trained = run(desk, "stretto", "train", "workflow.yaml", *options)
         assert trained.returncode == 0, trained.stderr
@@ -101,25 +118,24 @@ def test_the_training_works_once_the_measures_are_written_where_the_scaffold_say
 
 @pytest.mark.slow
 @pytest.mark.parametrize("board", BOARDS)
-def test_the_scaffold_is_free_of_lint(tmp_path: Path, board: str) -> None:
-    run(tmp_path, "stretto", "new", "desk", "--yes", *BOARDS[board])
-    told = run(tmp_path / "desk", "ruff", "check", "--isolated", ".")
+def test_the_scaffold_is_free_of_lint(tmp_path: Path, board: str, desk_in: Desk) -> None:
+    desk = desk_in(tmp_path, board)
+    told = run(desk, "ruff", "check", "--isolated", ".")
     assert told.returncode == 0, told.stdout
     if board == "defaults":  # longer names need longer lines
-        assert run(tmp_path / "desk", "ruff", "format", "--isolated", "--check", ".").returncode == 0
+        assert run(desk, "ruff", "format", "--isolated", "--check", ".").returncode == 0
 
 
-@pytest.mark.slow
-def test_the_scaffold_is_typed(tmp_path: Path) -> None:
-    run(tmp_path, "stretto", "new", "desk", "--yes", *BOARDS["own words"])
-    told = run(tmp_path / "desk", "mypy", "--strict", "components.py", "test_workflow.py")
+@pytest.mark.ci
+def test_the_scaffold_is_typed(tmp_path: Path, desk_in: Desk) -> None:
+    told = run(desk_in(tmp_path, "own words"), "mypy", "--strict", "components.py", "test_workflow.py")
     assert told.returncode == 0, told.stdout
 
 
 @pytest.mark.slow
-def test_what_memory_keeps_outlives_the_command(tmp_path: Path) -> None:
-    run(tmp_path, "stretto", "new", "desk", "--yes")
+def test_what_memory_keeps_outlives_the_command(tmp_path: Path, desk_in: Desk) -> None:
+    desk = desk_in(tmp_path)
     for words in ("first", "second"):
-        run(tmp_path / "desk", "stretto", "run", "workflow.yaml", "--input", json.dumps({"request": words}))
-    shown = run(tmp_path / "desk", "stretto", "runs", "show", "last", "--json")
+        run(desk, "stretto", "run", "workflow.yaml", "--input", json.dumps({"request": words}))
+    shown = run(desk, "stretto", "runs", "show", "last", "--json")
     assert json.loads(shown.stdout)["run"]["memory"] == {"recent": ["first"]}

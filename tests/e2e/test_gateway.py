@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from openai import AsyncOpenAI
 
+from stretto.cli.boundary import execute
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.completeness import dropped_fields
 from stretto.learn.samples import collect
@@ -186,10 +187,18 @@ def assert_as_sent(run: Run) -> None:
         ([], "Missing option '--upstream'"),
     ],
 )
-def test_what_cannot_work_is_told_before_anything_is_served(tmp_path: Path, options: list[str], says: str) -> None:
-    done = subprocess.run([STRETTO, "gateway", *options], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert says in " ".join(done.stderr.split())
+def test_what_cannot_work_is_told_before_anything_is_served(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    options: list[str],
+    says: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = execute(["gateway", *options])
+    told = capfd.readouterr()
+    assert (code, told.out) == (2, "")
+    assert says in " ".join(told.err.split())
     assert list(tmp_path.iterdir()) == []
 
 

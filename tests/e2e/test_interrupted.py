@@ -1,6 +1,7 @@
 """What is left of a run that was interrupted, and what people can do about it: seen, taken over, refused, settled."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from stretto.cli.boundary import execute
 from stretto.cli.stopping import TOLD
 from stretto.runtime.load import load
 from stretto.store.sqlite import Store
@@ -66,8 +68,9 @@ INPUT = '{"query": "oslo"}'
 class Till:
     """A folder with a workflow that reads, then writes; each step waits until it may go on."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
         self.folder = folder
+        self._capfd = capfd
         (folder / "components.py").write_text(COMPONENTS)
         self.declare(Durability.STEP)
 
@@ -110,7 +113,11 @@ class Till:
         return process.returncode, out, err
 
     def json(self, *arguments: str) -> Any:
-        return json.loads(self.tell(*arguments, "--json")[1])
+        """What a command that only reads tells, run in this process."""
+        self._capfd.readouterr()
+        with contextlib.chdir(self.folder):
+            execute([*arguments, "--json"])
+        return json.loads(self._capfd.readouterr().out)
 
     def run(self, run_id: str) -> Any:
         return self.json("runs", "show", run_id)["run"]
@@ -135,8 +142,9 @@ class Till:
 
 
 @pytest.fixture
-def till(tmp_path: Path) -> Till:
-    return Till(tmp_path)
+def till(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Till:
+    monkeypatch.delenv("STRETTO_STORE", raising=False)
+    return Till(tmp_path, capfd)
 
 
 # seen

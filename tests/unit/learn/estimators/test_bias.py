@@ -1,9 +1,6 @@
 """The mean of every estimator, held against a gradient in which every outcome is enumerated."""
 
-from collections.abc import Iterator
-
 import pytest
-import torch
 from torch import Tensor
 
 from benchmarks.gradients.estimates import BIASED, UNBIASED, fitted, relaxing, trying
@@ -13,15 +10,6 @@ from benchmarks.gradients.two_choices import Draws, world_of
 ITEMS = 40_000
 
 WORLD = world_of(3)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Tests share a machine with others."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def foretells(soft_NT: Tensor, draws: Draws) -> Tensor:

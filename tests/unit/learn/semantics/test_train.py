@@ -1,5 +1,6 @@
 """Training of aligners: what is learnt, what is refused, and that a correction moves the model at once."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from stretto.components.aligner.component import LearnedAligner
+from stretto.components.aligner.model import AlignerModel
 from stretto.learn.semantics.samples import Sample
 from stretto.learn.semantics.train import FIRST_TRAINING_PASSES, NEXT_TRAINING_PASSES, measure, train_first, train_next
 from stretto.types.errors import LearningError, UsageError
@@ -20,6 +22,12 @@ SAID = {
 }
 SAMPLES = [Sample(text=text, value=value) for value, texts in SAID.items() for text in texts]
 AT = "2026-11-30T00:00:00+00:00"
+
+
+@cache
+def taught() -> AlignerModel:
+    """What the samples teach, once for all tests: none changes it."""
+    return train_first("intent", VALUES, SAMPLES, trained_at=AT)
 
 
 def test_the_same_samples_give_the_same_aligner() -> None:
@@ -37,7 +45,7 @@ def test_it_knows_what_it_was_told() -> None:
 
 
 def test_a_correction_moves_the_model_at_once_and_is_one_version_more() -> None:
-    parent = train_first("intent", VALUES, SAMPLES, trained_at=AT)
+    parent = taught()
     correction = Sample(text="abort mission 包裹", value="cancel")
     child = train_next(parent, [correction], trained_at=AT)
     assert measure(parent, [correction]).accuracy == 0.0 or parent.digest != child.digest
@@ -51,7 +59,7 @@ def test_a_correction_moves_the_model_at_once_and_is_one_version_more() -> None:
 @pytest.mark.parametrize("value", ["refund", ""])
 def test_one_correction_is_the_answer_to_that_text_from_then_on(text: str, value: str) -> None:
     correction = Sample(text=text, value=value)
-    parent = train_first("intent", VALUES, SAMPLES, trained_at=AT)
+    parent = taught()
     anew = train_first("intent", VALUES, [*SAMPLES, correction], trained_at=AT)
     for model in (anew, train_next(parent, [correction], trained_at=AT)):
         found = LearnedAligner(model).align(text)
@@ -61,7 +69,7 @@ def test_one_correction_is_the_answer_to_that_text_from_then_on(text: str, value
 
 
 def test_a_correction_may_be_corrected() -> None:
-    model = train_first("intent", VALUES, SAMPLES, trained_at=AT)
+    model = taught()
     for value in ("cancel", "", "track"):
         model = train_next(model, [Sample(text="make it so", value=value)], trained_at=AT)
     found = LearnedAligner(model).align("Make it so")
@@ -70,7 +78,7 @@ def test_a_correction_may_be_corrected() -> None:
 
 
 def test_what_people_wrote_is_not_in_the_file(tmp_path: Path) -> None:
-    train_first("intent", VALUES, SAMPLES, trained_at=AT).save(tmp_path / "file")
+    taught().save(tmp_path / "file")
     content = (tmp_path / "file").read_bytes()
     assert not [sample for sample in SAMPLES if sample.text.encode() in content]
 
@@ -82,7 +90,7 @@ def test_what_was_said_last_counts() -> None:
 
 def test_a_text_without_a_word_teaches_nothing_of_others() -> None:
     model = train_first("intent", VALUES, [*SAMPLES, Sample(text="?!", value="track")], trained_at=AT)
-    without = train_first("intent", VALUES, SAMPLES, trained_at=AT)
+    without = taught()
     assert np.array_equal(model.weights_NC, without.weights_NC)
     assert model.meta.lineage.samples == len(SAMPLES) + 1
 
@@ -119,7 +127,7 @@ def test_a_domain_of_one_value_is_refused() -> None:
 
 @pytest.mark.parametrize("samples", [[], SAMPLES], ids=["nothing", "what it was taught"])
 def test_nothing_new_is_refused(samples: list[Sample]) -> None:
-    parent = train_first("intent", VALUES, SAMPLES, trained_at=AT)
+    parent = taught()
     with pytest.raises(LearningError, match="nothing new"):
         train_next(parent, samples, trained_at=AT)
 
