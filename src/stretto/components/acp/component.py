@@ -30,6 +30,10 @@ ASK_AGAIN_MS: Final = 1_000.0
 LEAST_WAIT_MS: Final = 10.0
 """Between two questions, whatever a peer says."""
 
+SOON_MS: Final = 20.0
+"""Before the second question, twice as long before each further one, up to what the peer says: a call that was given up
+ends some milliseconds after its connection, and a step may have less time left than a peer thinks of."""
+
 
 class AcpComponent:
     """Asks a component on another server: one request an attempt, no retries of its own."""
@@ -71,7 +75,7 @@ class AcpComponent:
         Raises InDoubtError where the other side cannot tell.
         """
         now = asyncio.get_running_loop().time
-        until = now() + ASKED_FOR_S
+        until, soon_ms = now() + ASKED_FOR_S, SOON_MS
         while True:
             try:
                 return await self._ask(request, confirm_only=True)
@@ -79,7 +83,8 @@ class AcpComponent:
                 failure = error.failure
                 if failure.reason == Reason.NOT_DONE:
                     return None
-                wait_s = max(failure.retry_after_ms or ASK_AGAIN_MS, LEAST_WAIT_MS) / 1000.0
+                wait_s = max(min(failure.retry_after_ms or ASK_AGAIN_MS, soon_ms), LEAST_WAIT_MS) / 1000.0
+                soon_ms *= 2.0
                 if failure.reason != Reason.KEY_IN_PROGRESS or now() + wait_s > until:
                     raise InDoubtError(f"{self._who} cannot tell what became of it: {error}") from error
             except ComponentError as error:

@@ -144,6 +144,15 @@ async def test_a_write_that_is_being_worked_on_is_asked_for_until_it_has_ended(m
     assert response.output == {"status": "done"}
 
 
+async def test_it_is_asked_for_soon_whatever_time_the_server_thinks_of(make: Make, server: StandIn) -> None:
+    later = AcpError(Failure(code=Code.ABORTED, message="", reason=Reason.KEY_IN_PROGRESS, retry_after_ms=60_000.0))
+    answers: list[Answer] = [later, later, m.CallResponse(output={"status": "done"})]
+    server.answer = lambda _verb, _request: answers.pop(0)
+    response = await make().confirm(request_for(order="W1"))
+    assert response is not None
+    assert response.output == {"status": "done"}
+
+
 async def test_one_that_never_ends_stays_in_doubt(make: Make, server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stretto.components.acp.component.ASKED_FOR_S", 0.05)
     busy = Failure(code=Code.ABORTED, message="busy", reason=Reason.KEY_IN_PROGRESS, retry_after_ms=10.0)
