@@ -59,18 +59,19 @@ class Maker:
 class _Making:
     """One call of a component: asks, and settles."""
 
-    __slots__ = ("_asking", "_began", "_entry", "_maker", "_since", "_waited_ms")
+    __slots__ = ("_asking", "_began", "_entry", "_maker", "_now", "_since", "_waited_ms")
 
     def __init__(self, maker: Maker, asking: Asking, waited_ms: float, entry: Entry | None) -> None:
         self._maker = maker
         self._asking = asking
         self._waited_ms = waited_ms
         self._entry = entry
+        self._now = asyncio.get_running_loop().time
         self._began = 0.0
         self._since = 0.0
 
     def ask(self, request: Request) -> Awaitable[Response]:
-        self._since = asyncio.get_running_loop().time()
+        self._since = self._now()
         self._began = time.perf_counter()
         return self._asking.served.ask(request)
 
@@ -101,7 +102,7 @@ class _Making:
         if not self._began:
             self._maker.places.leave(0.0)
             return 0.0
-        self._maker.places.leave(asyncio.get_running_loop().time() - self._since)
+        self._maker.places.leave(self._now() - self._since)
         return time.perf_counter() - self._began
 
     def _unkept(self, error: ContractError) -> StrettoError:

@@ -1,6 +1,7 @@
 """A component behind the protocol, as a component."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -109,7 +110,8 @@ class AcpComponent:
         return answer
 
     async def _ask(self, request: Request, *, confirm_only: bool) -> Response:
-        envelope = envelope_of(request.call, self._ref)
+        now = asyncio.get_running_loop().time  # once: to find the loop is a system call
+        envelope = envelope_of(request.call, self._ref, now())
         if confirm_only:  # the call's own deadline is what a write in doubt has often just missed
             envelope = msgspec.structs.replace(envelope, remaining_ms=None)
         text = orjson.dumps(request.input)
@@ -119,22 +121,21 @@ class AcpComponent:
         asked = m.CallRequest(
             envelope=envelope, input={} if whole else given, input_json=whole, confirm_only=confirm_only
         )
-        return await (self._answered(asked) if large is None else self._ask_by_digest(asked, large))
+        return await (self._answered(asked, now) if large is None else self._ask_by_digest(asked, large, now))
 
-    async def _ask_by_digest(self, asked: m.CallRequest, large: Named) -> Response:
+    async def _ask_by_digest(self, asked: m.CallRequest, large: Named, now: Callable[[], float]) -> Response:
         """Ask with large fields named; once more, with their contents, where the other side has forgotten them."""
         try:
-            response = await self._answered(msgspec.structs.replace(asked, blobs=large.blobs(self._known)))
+            response = await self._answered(msgspec.structs.replace(asked, blobs=large.blobs(self._known)), now)
         except AcpError as error:
             if error.failure.reason != Reason.BLOB_MISSING:
                 raise
             self._known.forget(large)
-            response = await self._answered(msgspec.structs.replace(asked, blobs=large.blobs(self._known)))
+            response = await self._answered(msgspec.structs.replace(asked, blobs=large.blobs(self._known)), now)
         self._known.add(large)
         return response
 
-    async def _answered(self, asked: m.CallRequest) -> Response:
-        now = asyncio.get_running_loop().time
+    async def _answered(self, asked: m.CallRequest, now: Callable[[], float]) -> Response:
         began = now()
         answer, waited_ms = await self._link.ask(self._verb, asked, asked.envelope)
         if not isinstance(answer, m.CallResponse):

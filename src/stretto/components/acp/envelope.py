@@ -1,6 +1,5 @@
 """What travels with a call of a step."""
 
-import asyncio
 import math
 from typing import Final
 
@@ -12,8 +11,8 @@ from stretto.types.messages import Call
 _MS: Final = 1000.0
 
 
-def envelope_of(call: Call, ref: ComponentRef) -> Envelope:
-    """The envelope of one attempt; its remaining time counts from now."""
+def envelope_of(call: Call, ref: ComponentRef, now: float) -> Envelope:
+    """The envelope of one attempt; its remaining time counts from `now`, an event-loop time."""
     run = call.run
     return Envelope(
         protocol=CURRENT,
@@ -22,7 +21,7 @@ def envelope_of(call: Call, ref: ComponentRef) -> Envelope:
         attempt=call.attempt,
         previous_attempts=call.previous_attempts,
         component=ref,
-        remaining_ms=_remaining_ms(call.deadline),
+        remaining_ms=_remaining_ms(call.deadline, now),
         budget=_left(call.budget),
         effect_key=call.effect_key,
         effect=call.effect,
@@ -37,11 +36,9 @@ def envelope_of(call: Call, ref: ComponentRef) -> Envelope:
     )
 
 
-def _remaining_ms(deadline: float | None) -> int | None:
+def _remaining_ms(deadline: float | None, now: float) -> int | None:
     """Rounded down: the other side must not believe that it has longer."""
-    if deadline is None:
-        return None
-    return _whole((deadline - asyncio.get_running_loop().time()) * _MS)
+    return None if deadline is None else _whole((deadline - now) * _MS)
 
 
 def _left(budget: Budget) -> BudgetLeft:

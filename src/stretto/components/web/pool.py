@@ -33,7 +33,7 @@ class Pool:
     def __init__(
         self, *, max_connections: int, max_response_bytes: int, ssl: SSLContext | None = None, proxy: str = ""
     ) -> None:
-        self._max_response_bytes = max_response_bytes
+        self.max_response_bytes = max_response_bytes
         self._free = asyncio.Semaphore(max_connections)
         self._awaited = connections(max_connections, "Raise `max_connections`")
         self.loop = asyncio.get_running_loop()
@@ -63,7 +63,7 @@ class Pool:
             try:
                 response = await self._request(method, url, headers, body)
                 try:
-                    return await Exchange(peer, response, waiting, began, self._max_response_bytes).whole()
+                    return await Exchange(self, peer, response, waiting, began).whole()
                 finally:
                     if response.connection is not None:  # it was not read to its end
                         response.close()
@@ -93,7 +93,7 @@ class Pool:
         await self._take(waiting)
         try:
             async with await self._request(method, url, headers, body) as response:
-                yield Exchange(peer, response, waiting, began, self._max_response_bytes)
+                yield Exchange(self, peer, response, waiting, began)
         except (aiohttp.ClientError, UnicodeError) as error:
             raise _failed(peer, error) from error
         finally:
@@ -151,16 +151,15 @@ def _failed(peer: Peer, error: aiohttp.ClientError | UnicodeError) -> ComponentE
 class Exchange:
     """One request that was sent, and its reply as it comes."""
 
-    __slots__ = ("_began", "_limit_bytes", "_peer", "_waiting", "response")
+    __slots__ = ("_began", "_limit_bytes", "_now", "_peer", "_waiting", "response")
 
-    def __init__(
-        self, peer: Peer, response: aiohttp.ClientResponse, waiting: Wait, began: float, limit_bytes: int
-    ) -> None:
+    def __init__(self, pool: Pool, peer: Peer, response: aiohttp.ClientResponse, waiting: Wait, began: float) -> None:
         self.response = response
         self._peer = peer
         self._waiting = waiting
         self._began = began
-        self._limit_bytes = limit_bytes
+        self._limit_bytes = pool.max_response_bytes
+        self._now = pool.loop.time
 
     @property
     def queue_ms(self) -> float:
@@ -193,5 +192,5 @@ class Exchange:
             headers=self.response.headers,
             body=body,
             queue_ms=waited_ms,
-            took_ms=(asyncio.get_running_loop().time() - self._began) * 1000.0 - waited_ms,
+            took_ms=(self._now() - self._began) * 1000.0 - waited_ms,
         )
