@@ -137,6 +137,7 @@ class _Compiler:
         plan = Plan(
             name=spec.name,
             version=spec.version,
+            description=spec.description,
             manifest=manifest,
             manifest_digest=digest_of(canonical(msgspec.to_builtins(manifest))),
             body=body,

@@ -315,6 +315,8 @@ class Plan:
     output_resources: Resources = NO_RESOURCES
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     durability: Durability = Durability.RUN
+    description: str = ""
+    """What it is for, by its file."""
     nested: dict[str, CallOp] = field(default_factory=dict)
     """Operations for components that other components call, by name; filled when a component has the capability
     ``call``."""

@@ -29,7 +29,7 @@ def card_of(plan: Plan) -> Card:
         idempotent=effect is Effect.WRITE and plan.durability is Durability.STEP,
         confirms=True,
         capabilities=(Verb.EXECUTE.value,),
-        description=f"Workflow {plan.name} {plan.version}",
+        description=plan.description or f"Workflow {plan.name} {plan.version}",
     )
 
 

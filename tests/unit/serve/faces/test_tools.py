@@ -17,12 +17,14 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 async def test_each_workflow_is_a_tool_with_its_schemas(tmp_path: Path) -> None:
+    described = READING.replace("version: 1.2.0", "version: 1.2.0\ndescription: Looks things up.")
     with Store(tmp_path / "runs.db") as store:
         async with (
-            served_faces(workflows_in(tmp_path / "wf", store, READING, WRITING)) as (_, url),
+            served_faces(workflows_in(tmp_path / "wf", store, described, WRITING)) as (_, url),
             Client(f"{url}/mcp") as client,
         ):
             reading, writing = (await client.list_tools()).tools
+    assert (reading.description, writing.description) == ("Looks things up.", "Workflow writing 1.0.0")
     assert (reading.name, reading.input_schema["required"]) == ("reading", ["query"])
     assert reading.output_schema is not None
     assert reading.output_schema["required"] == ["reply"]
