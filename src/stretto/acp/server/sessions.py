@@ -60,9 +60,12 @@ class Sessions:
         return await self._component.open_run(run)
 
     def _close_idle(self, now: float) -> None:
+        """The longest unasked first, past those at work: a long call at the front must not keep all others."""
         for run, held in list(self._held.items()):
+            if held.users:
+                continue
             too_many = len(self._held) > self._limits.max_sessions
-            if held.users or not (too_many or now - held.at > self._limits.session_idle_s):
+            if not (too_many or now - held.at > self._limits.session_idle_s):
                 return
             self._let_go(run)
 

@@ -442,10 +442,29 @@ class _Session:
         self._run = run
 
     async def __call__(self, asked: Request) -> Response:
+        await asyncio.sleep(3600 if self._run == "long" else 0)
         return Response(output={"session": self._run})
 
     async def close(self) -> None:
         self._component.closed.append(self._run)
+
+
+def test_a_long_call_keeps_no_session_but_its_own() -> None:
+    component = _PerRun()
+
+    async def main() -> None:
+        desk = Desk([component], Limits(session_idle_s=100.0, max_sessions=2))
+        long = asyncio.ensure_future(ask(desk, request(run_id="long", effect_key="long", remaining_ms=7_200_000)))
+        await asyncio.sleep(2)
+        for run in ("a", "b", "c"):
+            await ask(desk, request(run_id=run, effect_key=run))
+        await asyncio.sleep(0)
+        assert component.closed == ["a", "b"]
+        long.cancel()
+        await asyncio.wait([long])
+        await desk.close()
+
+    run_virtual(main())
 
 
 def test_a_component_of_scope_run_has_a_session_for_each_run() -> None:
