@@ -96,7 +96,8 @@ def _text(content: Json, place: str) -> str:
         text = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
         if not isinstance(text, str):
             kind = part.get("type") if isinstance(part, dict) else part
-            raise Refused(400, f"`{place}` has a part of type {kind!r:.80}; only text is taken", param=place)
+            what = "text without a `text`" if kind == "text" else f"type {kind!r:.80}; only text is taken"
+            raise Refused(400, f"`{place}` has a part of {what}", param=place)
         texts.append(text)
     return "".join(texts)
 

@@ -42,6 +42,10 @@ GOOD: dict[str, Any] = {"model": "reading", "messages": [USER]}
             {**GOOD, "messages": [{**USER, "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
             *(400, None, "messages[0].content", "'image_url'; only text is taken"),
         ),
+        (
+            {**GOOD, "messages": [{**USER, "content": [{"type": "text"}]}]},
+            *(400, None, "messages[0].content", "a part of text without a `text`"),
+        ),
         ({**GOOD, "stream": "yes"}, 400, None, "stream", "expected true or false"),
         ({**GOOD, "seed": 1.5}, 400, None, "seed", "integer of 64 bits"),
         ({**GOOD, "metadata": {"a": 1}}, 400, None, "metadata", "text to text"),
