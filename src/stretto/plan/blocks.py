@@ -97,7 +97,11 @@ class Blocks:
 
     def _refuse_without_call(self, step: StepSpec) -> None:
         """Report keys that act on a step's own call where it makes none."""
-        given = {"resilience": step.resilience != ResilienceSpec(), "estimate": step.estimate != EstimateSpec()}
+        given = {
+            "resilience": step.resilience != ResilienceSpec(),
+            "estimate": step.estimate != EstimateSpec(),
+            "estimator": step.estimator is not None,
+        }
         for key, is_given in given.items():
             if is_given and step.component is None:
                 self._report.add(

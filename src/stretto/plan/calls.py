@@ -19,12 +19,13 @@ from stretto.plan.model import NO_RETRY, CallOp, Fallback
 from stretto.plan.names import Names
 from stretto.plan.protection import DeclaredProtections
 from stretto.plan.valuetype import ValueType, from_schema, mismatch
+from stretto.spec.codes import SpecCode
 from stretto.spec.contract_model import SlaSpec
 from stretto.spec.durations import seconds
 from stretto.spec.model import StepSpec
 from stretto.spec.source import Located
-from stretto.types.card import ANY_OBJECT, Card
-from stretto.types.enums import Scope
+from stretto.types.card import ANY_OBJECT, CHOOSES, Card
+from stretto.types.enums import Estimator, Scope
 from stretto.types.json import Schema
 from stretto.types.protocols import Component
 
@@ -87,7 +88,21 @@ class Calls:
             estimate_tokens=step.estimate.tokens,
             estimate_cost=step.estimate.cost,
             share=step.share,
+            estimator=self._estimator(step, card),
         )
+
+    def _estimator(self, step: StepSpec, card: Card) -> Estimator | None:
+        """How the step's choice is learnt from; reported where it makes none that a gradient reaches."""
+        if step.estimator is not None and not (card.kind == "torch" and CHOOSES in card.capabilities):
+            self._reader.report.add(
+                step.name.span.problem(
+                    SpecCode.NO_EFFECT,
+                    f"`estimator` has no effect: '{card.name}' makes no choice that a gradient reaches",
+                    expected="`estimator` on the step of a component of kind torch that `chooses`",
+                    suggestion="remove `estimator`",
+                )
+            )
+        return step.estimator
 
     def _longest(self, step: StepSpec) -> timedelta | None:
         """How long the contract lets a call take: the time-out of a step that has none of its own."""

@@ -19,7 +19,7 @@ from stretto.record.model import Manifest
 from stretto.spec.resources_model import ResourcesSpec
 from stretto.types.budget import BudgetSpec
 from stretto.types.card import ANY_OBJECT
-from stretto.types.enums import Durability, Effect
+from stretto.types.enums import Durability, Effect, Estimator
 from stretto.types.errors import Code, ComponentError, RejectedError
 from stretto.types.ids import Digest
 from stretto.types.json import Json, Schema
@@ -147,6 +147,8 @@ class CallOp(Op):
     per_run: bool = False
     """The component has scope ``run``: the call goes to the run's session."""
     sees_reference: bool = False
+    estimator: Estimator | None = None
+    """How the component's choice is learnt from, where a batch is run; None where nothing is said."""
     calls_others: bool = False
     crossings_in: tuple[Crossing, ...] = ()
     """Fields of the request that belong to semantic domains."""

@@ -15,7 +15,7 @@ from stretto.spec.nodes import MapNode
 from stretto.spec.resources_model import ResourcesSpec
 from stretto.spec.source import Located, Source, Span
 from stretto.types.budget import BudgetSpec
-from stretto.types.enums import Durability
+from stretto.types.enums import Durability, Estimator
 from stretto.types.errors import Code
 from stretto.types.json import Json, JsonObject
 from stretto.types.protection import (
@@ -194,6 +194,8 @@ class StepSpec(msgspec.Struct, frozen=True, kw_only=True):
     estimate: EstimateSpec = EstimateSpec()
     share: float | None = None
     """Largest part of what is left of the budget that this step may spend, in (0, 1]."""
+    estimator: Estimator | None = None
+    """How its component's choice is learnt from; None where nothing is said."""
 
     @property
     def inside(self) -> "tuple[StepSpec, ...]":

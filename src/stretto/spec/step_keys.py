@@ -30,6 +30,7 @@ from stretto.spec.texts import (
     TARGET,
     VARIABLE,
 )
+from stretto.types.enums import Estimator
 from stretto.types.json import JsonObject
 
 STEPS: Final[Items[StepSpec]] = Items(item=Forward(lambda: STEP), what="steps")
@@ -186,6 +187,13 @@ SHARE: Final = Key(
     example="share: 0.5",
 )
 
+ESTIMATOR: Final = Key(
+    "estimator",
+    Choice(Estimator),
+    means="how a differentiable component's choice is learnt from",
+    example="estimator: enumerate",
+)
+
 DOES: Final[tuple[Key[Any], ...]] = (COMPONENT, WORKFLOW, REPEAT_KEY, STEP_BODY)
 """A step has exactly one of these."""
 
@@ -220,6 +228,7 @@ def _step(fields: Fields) -> StepSpec:
         resilience=fields.get(RESILIENCE_KEY) or ResilienceSpec(),
         estimate=fields.get(ESTIMATE_KEY) or EstimateSpec(),
         share=fields.get(SHARE),
+        estimator=fields.get(ESTIMATOR),
     )
 
 
@@ -292,6 +301,7 @@ STEP: Final[Record[StepSpec]] = Record(
         RESILIENCE_KEY,
         ESTIMATE_KEY,
         SHARE,
+        ESTIMATOR,
     ),
     build=_step,
     later={

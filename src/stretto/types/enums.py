@@ -82,3 +82,18 @@ class Scope(StrEnum):
 
     PROCESS = "process"
     RUN = "run"
+
+
+class Estimator(StrEnum):
+    """How a discrete choice is learnt from, where a workflow is run as a module."""
+
+    SCORE = "score"
+    """Log-probability times what lies downstream: unbiased."""
+    ENUMERATE = "enumerate"
+    """Everything downstream is run for each alternative: exact, at that many calls."""
+    STRAIGHT_THROUGH = "straight-through"
+    """What reads the choice has its gradient passed to the probabilities: biased."""
+    GUMBEL = "gumbel"
+    """The same to a relaxed sample: biased."""
+    RAO_BLACKWELL = "rao-blackwell"
+    """The same to the mean of relaxed samples: biased, with less variance."""

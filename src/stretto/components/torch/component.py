@@ -30,7 +30,7 @@ from stretto.components.torch.signature import (
 from stretto.components.torch.values import hold_shape, tensor_of
 from stretto.components.torch.weights import load_weights, save_weights, weights_digest
 from stretto.record.canonical import canonical
-from stretto.types.card import ANY_ACTION, Card
+from stretto.types.card import ANY_ACTION, CHOOSES, Card
 from stretto.types.enums import Effect
 from stretto.types.errors import ContractError, StrettoError
 from stretto.types.ids import Digest, digest_of
@@ -92,6 +92,7 @@ class TorchComponent:
             output=signature.output,
             effects={ANY_ACTION: Effect.PURE},
             trainable=self.is_trainable,
+            capabilities=(CHOOSES,) if signature.chooses else (),
             description=options.description or _first_line(self.target),
         )
 

@@ -43,6 +43,17 @@ def inside_of(nodes: Sequence[Node]) -> Iterator[InsideNode]:
             yield from inside_of(node.body)
 
 
+def calls_of(nodes: Sequence[Node]) -> Iterator[CallOp]:
+    """Every call that steps make, also those inside others, and what answers in their place."""
+    for node in nodes:
+        if isinstance(node, InsideNode | OutsideNode):
+            yield node.call
+            if node.call.fallback is not None and node.call.fallback.op is not None:
+                yield node.call.fallback.op
+        elif isinstance(node, MapNode | LoopNode | SubNode):
+            yield from calls_of(node.body)
+
+
 def refusals(plan: Plan) -> list[str]:
     """What of a plan this interpreter cannot do, in words; empty when it can do all."""
     found = [f"{what} {why}" for what, why in _whole(plan)]

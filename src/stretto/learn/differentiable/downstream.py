@@ -14,7 +14,6 @@ from stretto.learn.differentiable.outside import OutsideNode
 from stretto.learn.differentiable.reading import Expression, Source
 from stretto.learn.differentiable.rounds import LoopNode
 from stretto.plan.expr.access import FirstOf, ObjectOf, PathOf
-from stretto.plan.model import CallOp
 
 
 class Downstream:
@@ -24,7 +23,6 @@ class Downstream:
         self._steps: dict[str, frozenset[str]] = {}
         """Place → places of the steps downstream, those inside others too."""
         self._terms: dict[str, frozenset[str]] = {}
-        self._calls: dict[str, CallOp] = {}
         self._walk(nodes, frozenset())
         self._changed = {
             place: frozenset(term for step in steps for term in self._terms.get(step, ()))
@@ -34,10 +32,6 @@ class Downstream:
     def terms(self, place: str) -> frozenset[str]:
         """Of the reward: those that the step's choices may change."""
         return self._changed[place]
-
-    def calls(self, place: str) -> list[CallOp]:
-        """The calls downstream of a step's choices."""
-        return [self._calls[step] for step in sorted(self._steps[place]) if step in self._calls]
 
     def _walk(self, nodes: Sequence[Node], after: frozenset[str]) -> None:
         """Note what lies downstream of each step of a block, of which `after` all is."""
@@ -50,7 +44,6 @@ class Downstream:
     def _note(self, node: Node, below: frozenset[str]) -> None:
         self._steps[node.place] = below
         if isinstance(node, InsideNode | OutsideNode):
-            self._calls[node.place] = node.call
             self._terms[node.place] = _terms(node)
         elif isinstance(node, SubNode):
             self._walk(node.body, below)
@@ -79,19 +72,20 @@ def _reads_choice(node: Node, later: Node) -> bool:
     if slot in later.op.guard_reads or later.call.fallback is not None:
         return True
     chosen = node.component.signature.chooses
-    return any(_may_read(source, slot, chosen) for _, source in later.inputs)
+    return any(may_read(source, slot, chosen) for _, source in later.inputs)
 
 
-def _may_read(source: Source, slot: int, fields: Collection[str]) -> bool:
+def may_read(source: Source, slot: int, fields: Collection[str]) -> bool:
+    """Whether a source reads some of these fields of what stands in a slot, or all of it."""
     match source:
         case Expression():
             return slot in source.slots
         case PathOf():
             return source.slot == slot and (not source.parts or source.parts[0] in fields)
         case FirstOf():
-            return any(_may_read(each, slot, fields) for each in source.readings)
+            return any(may_read(each, slot, fields) for each in source.readings)
         case ObjectOf():
-            return any(_may_read(each, slot, fields) for _, each in source.fields)
+            return any(may_read(each, slot, fields) for _, each in source.fields)
         case _:
             assert_never(source)
 

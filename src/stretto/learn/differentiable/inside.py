@@ -28,26 +28,25 @@ from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.outside import call_outside, rows_of
 from stretto.learn.differentiable.reading import below
+from stretto.learn.differentiable.relaxing import relaxed
 from stretto.learn.differentiable.underway import Computed, Underway
-from stretto.learn.estimators import straight_through
 from stretto.plan.check import Check
 from stretto.plan.expr.access import PathOf
 from stretto.plan.model import INPUT, CallOp
+from stretto.types.enums import Estimator
 from stretto.types.json import Json
 
 
 class InsideNode(Node):
     """A differentiable step."""
 
-    def __init__(
-        self, op: CallOp, component: TorchComponent, length: int, place: str, *, is_straight: bool = False
-    ) -> None:
+    def __init__(self, op: CallOp, component: TorchComponent, length: int, place: str) -> None:
         super().__init__(op, op.inputs, length, place)
         self.call = op
         self.component = component
         self.name = component.options.name
-        self.is_straight = is_straight
-        """Its choices let gradients pass as if they had been their probabilities."""
+        self.estimator = op.estimator or Estimator.SCORE
+        """By which its choices are learnt from."""
         sources = dict(self.inputs)
         self._of_input = {
             name: source.parts
@@ -176,6 +175,9 @@ class InsideNode(Node):
                 output=output,
                 outputs=found,
                 choices=chosen,
+                estimator=self.estimator,
+                weights_L=batch.weights_L,
+                lives=len(batch.states.runs),
                 rewards={name: (found[name], _known(found[name], unknown)) for name in signature.rewards},
             )
         )
@@ -203,7 +205,7 @@ class InsideNode(Node):
             draws_B = choices.draws_of(batch.seeds_of(cohort), cohort.path_or_paths(self.op.name), choice, among)
         log_p_BA = log_p_BA.cpu()
         chosen_B = choices.chosen_of(self.name, choice, log_p_BA, draws_B)
-        relaxed_BA = straight_through(log_p_BA.exp().float(), chosen_B) if self.is_straight else None
+        relaxed_BA = relaxed(self.estimator, log_p_BA, chosen_B)
         names = self.component.signature.chooses[choice]
         return Choices(names, chosen_B, log_p_BA, relaxed_BA=relaxed_BA)
 

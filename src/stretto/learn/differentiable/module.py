@@ -16,20 +16,24 @@ from stretto.learn.differentiable.building import build, components_in, refusals
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.downstream import Downstream
+from stretto.learn.differentiable.enumerating import parted
 from stretto.learn.differentiable.frame import ColumnFrame
 from stretto.learn.differentiable.gradients import Gradients, norms_of
 from stretto.learn.differentiable.host import Host
-from stretto.learn.differentiable.node import run_block
+from stretto.learn.differentiable.index import Index
+from stretto.learn.differentiable.inside import InsideNode
 from stretto.learn.differentiable.outcome import Outcome
 from stretto.learn.differentiable.reading import column_of, source_of
 from stretto.learn.differentiable.records import Sealing
-from stretto.learn.differentiable.rewards import known_of, objective_of, terms_of, total
+from stretto.learn.differentiable.rewards import gain_of
 from stretto.learn.differentiable.roots import fill_roots
+from stretto.learn.differentiable.settling import settle_estimators
 from stretto.learn.differentiable.states import States
-from stretto.learn.differentiable.surrogate import Scored, score_term
+from stretto.learn.differentiable.surrogate import loss_of
 from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
+from stretto.types.enums import Estimator
 from stretto.types.errors import UsageError
 from stretto.types.ids import Digest
 
@@ -66,6 +70,7 @@ class DifferentiableWorkflow(nn.Module):
         self._host = Host(self._rollouts)
         self._output = [(name, source_of(get, plan.output_reads, plan.slots)) for name, get in plan.output]
         self._downstream = Downstream(self._nodes)
+        settle_estimators(self._nodes, self._downstream)
         self._digests: tuple[tuple[int, ...], dict[str, Digest]] | None = None
         self.skipped_updates = 0
         """How many backward passes gave gradients that were no numbers."""
@@ -93,39 +98,28 @@ class DifferentiableWorkflow(nn.Module):
         frame = ColumnFrame(len(data))
         cohort = Cohort(frame, "", range(len(data)), states.budget, is_whole=True)
         fill_roots(batch, cohort, self.plan)
-        run_block(batch, self._nodes, cohort)
+        for node in self._nodes:
+            node.run(batch, cohort)
+            if isinstance(node, InsideNode) and node.estimator is Estimator.ENUMERATE:
+                cohort = parted(batch, cohort, node)
         return self._outcome(batch, cohort)
 
     # outcome
 
     def _outcome(self, batch: Underway, cohort: Cohort) -> Outcome:
+        drawn = Index([row for row, life in enumerate(cohort.lives) if life < len(batch.data)])
         columns = {}
         for name, source in self._output:
-            columns[name], _ = column_of(source, cohort.frame)
-        terms = terms_of(batch, cohort, self.plan.reward_weights)
-        lives = len(batch.states.runs)
-        known_L = known_of(terms, lives)
-        objective = objective_of(terms, known_L)
-        for scored in self._scored(batch):
-            term = score_term(scored, terms, known_L)
-            if term is not None:
-                objective = objective + term - term.detach()
-        count = lives if known_L is None else max(1, int(known_L.sum()))
+            column, _ = column_of(source, cohort.frame)
+            columns[name] = column if cohort.size == len(batch.data) else column.take(drawn)
+        gain = gain_of(batch, cohort, self.plan.reward_weights)
         return Outcome(
             columns=columns,
-            loss=objective * (-1.0 / count),
-            make_rewards=partial(total, terms, lives),
+            loss=loss_of(batch, gain, self._downstream),
+            make_rewards=gain.of_runs,
             make_runs=partial(self._runs, batch, cohort, self._versions()),
             go_back=partial(self._go_back, batch),
         )
-
-    def _scored(self, batch: Underway) -> list[Scored]:
-        return [
-            Scored(event=event, choice=choice, terms=self._downstream.terms(event.place))
-            for event in batch.events
-            if isinstance(event, Computed)
-            for choice in event.choices.values()
-        ]
 
     def _go_back(self, batch: Underway, loss: Tensor) -> Gradients:
         if not self.training:

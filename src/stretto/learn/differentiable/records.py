@@ -59,11 +59,11 @@ class Sealing:
         for life, state in enumerate(states):
             state.run.steps[:] = steps[life]
             self._pin(state.run)
-            await self._seal(state, row_of[life], frames)
+            await self._seal(state, life, row_of[life], frames)
         return [state.run for state in states]
 
-    async def _seal(self, state: RunState, row: int, frames: list[Frame]) -> None:
-        failure = self._broken.get(row) or self._cohort.failed.get(row)
+    async def _seal(self, state: RunState, life: int, row: int, frames: list[Frame]) -> None:
+        failure = self._broken.get(life) or self._cohort.failed.get(row)
         if failure is None:
             read_output(state, frames[row])
         else:

@@ -39,30 +39,69 @@ def terms_of(batch: Underway, cohort: Cohort, weights: Mapping[str, float]) -> d
     return {name: gathered.term(name, weight, failed) for name, weight in names.items() if weight != 0.0}
 
 
-def total(terms: Mapping[str, Term], lives: int) -> tuple[Tensor, Tensor | None]:
-    """The weighted sum [L], float64, and where it is known; None for everywhere."""
-    if not terms:
-        return torch.zeros(lives, dtype=torch.float64), torch.zeros(lives, dtype=torch.bool)
-    value_L = torch.stack([term.value_L.double().cpu() * term.weight for term in terms.values()]).sum(0)
-    return value_L, known_of(terms, lives)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """What all lives of a batch are rewarded with."""
+
+    terms: Mapping[str, Term]
+    runs: int
+    """B."""
+    run_of: Sequence[int]
+    """Of each life, its run."""
+    weights_L: Tensor | None
+    """Of each life, how likely it is in its run; None where each run has one life."""
+    known_B: Tensor | None
+    """Runs of which every life has a reward that is known; None for all."""
+
+    @property
+    def count(self) -> int:
+        """Runs whose reward is known, at least 1."""
+        return self.runs if self.known_B is None else max(1, int(self.known_B.sum()))
+
+    def objective(self) -> Tensor:
+        """The sum of the known rewards, each expected over the lives of its run."""
+        total = torch.zeros(())
+        for index, term in enumerate(self.terms.values()):
+            part = self._counted(term.value_L).sum() * term.weight
+            total = part if index == 0 else total + part
+        return total
+
+    def of_runs(self) -> tuple[Tensor, Tensor | None]:
+        """The rewards [B], float64, expected over the lives of each run, and which are known."""
+        value_L = torch.zeros(len(self.run_of), dtype=torch.float64)
+        for term in self.terms.values():
+            value_L = value_L + term.value_L.double().cpu() * term.weight
+        if self.weights_L is None:
+            return value_L, self.known_B
+        runs = torch.tensor(self.run_of)
+        return torch.zeros(self.runs, dtype=torch.float64).index_add(0, runs, value_L * self.weights_L), self.known_B
+
+    def _counted(self, value_L: Tensor) -> Tensor:
+        """Values of the lives of known runs, weighted."""
+        if self.weights_L is not None:
+            value_L = value_L * self.weights_L.to(value_L.dtype)
+        return value_L if self.known_B is None else value_L[self.known_B[torch.tensor(self.run_of)]]
 
 
-def known_of(terms: Mapping[str, Term], lives: int) -> Tensor | None:
-    """Whose reward is known: where every term is, and there is one; None for everywhere."""
+def gain_of(batch: Underway, cohort: Cohort, weights: Mapping[str, float]) -> Gain:
+    """What a batch is rewarded with, by the contract's weights, or without them each term as it is."""
+    terms, runs = terms_of(batch, cohort, weights), len(batch.data)
+    run_of = batch.states.runs
+    return Gain(terms=terms, runs=runs, run_of=run_of, weights_L=batch.weights_L, known_B=_known(terms, run_of, runs))
+
+
+def _known(terms: Mapping[str, Term], run_of: Sequence[int], runs: int) -> Tensor | None:
+    """Runs of which each life knows every term, of which there must be one; None for all."""
     if not terms:
-        return torch.zeros(lives, dtype=torch.bool)
+        return torch.zeros(runs, dtype=torch.bool)
     known = [term.known_L for term in terms.values() if term.known_L is not None]
-    return torch.stack(known).all(0) if known else None
-
-
-def objective_of(terms: Mapping[str, Term], known_L: Tensor | None) -> Tensor:
-    """The sum of the known rewards."""
-    total = torch.zeros(())
-    for index, term in enumerate(terms.values()):
-        value_L = term.value_L if known_L is None else term.value_L[known_L]
-        part = value_L.sum() * term.weight
-        total = part if index == 0 else total + part
-    return total
+    if not known:
+        return None
+    known_L = torch.stack(known).all(0)
+    if len(run_of) == runs:
+        return known_L
+    lacking = torch.tensor(run_of)[~known_L]
+    return torch.ones(runs, dtype=torch.bool).index_fill(0, lacking, value=False)
 
 
 class _Gathered:

@@ -22,6 +22,8 @@ class States:
         self.host = host
         self.runs: list[int] = [*range(len(data))]
         """Life → the run whose input it has."""
+        self.parents: list[int] = [*self.runs]
+        """Life → the one that it parted from; of a run, itself."""
         self.started, self.started_at_ns = time.monotonic(), time.time_ns()
         """When all of them were."""
         self._data = data
@@ -32,6 +34,7 @@ class States:
     def shadow(self, life: int) -> int:
         """Another life of the same run; nothing that it does is recorded."""
         self.runs.append(self.runs[life])
+        self.parents.append(life)
         return len(self.runs) - 1
 
     def of(self, lives: Sequence[int]) -> list[RunState]:

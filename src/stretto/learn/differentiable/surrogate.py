@@ -1,50 +1,79 @@
 """The loss whose gradient is the estimators': of the mean reward of a batch, with its sign turned.
 
 Schulman et al. 2015, "Gradient Estimation Using Stochastic Computation Graphs", theorem 1 and corollary 1: what modules
-computed is differentiated as it is; each sampled choice adds its log-probability times the costs downstream of it.
+computed is differentiated as it is; each choice that is scored adds its log-probability times the costs downstream of
+it. Where an alternative is a life of its own, its probability stands before what it came to. Shape letters: L lives, N
+rows of one step, B runs.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from stretto.learn.differentiable.columns import Choices
-from stretto.learn.differentiable.rewards import Term
-from stretto.learn.differentiable.underway import Computed
+from stretto.learn.differentiable.downstream import Downstream
+from stretto.learn.differentiable.rewards import Gain
+from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.learn.estimators import chosen_logprob, score
+from stretto.types.enums import Estimator
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
-    """A step's choices that are learnt from by their score."""
+def loss_of(batch: Underway, gain: Gain, downstream: Downstream) -> Tensor:
+    """Minus the mean known reward in value; its gradient is estimated."""
+    objective = gain.objective()
+    for event in batch.events:
+        if isinstance(event, Computed) and event.choices and event.estimator is Estimator.SCORE:
+            for choice in event.choices.values():
+                term = _score(batch, gain, event, choice, downstream.terms(event.place))
+                if term is not None:
+                    objective = objective + term - term.detach()
+    return objective * (-1.0 / gain.count)
 
-    event: Computed
-    choice: Choices
-    terms: frozenset[str]
-    """Of the reward: those that it may change."""
 
-
-def score_term(scored: Scored, terms: Mapping[str, Term], known_L: Tensor | None) -> Tensor | None:
-    """What a step's choices add to the objective's sum over runs; None where nothing is downstream."""
-    downstream = [term for name, term in terms.items() if name in scored.terms]
-    if not downstream or not scored.event.cohort.size:
+def _score(batch: Underway, gain: Gain, event: Computed, choice: Choices, names: frozenset[str]) -> Tensor | None:
+    """What a step's choices add to the sum over runs; None where nothing is downstream."""
+    terms = [term for name, term in gain.terms.items() if name in names]
+    if not terms or not event.cohort.size:
         return None
-    lives = torch.tensor([*scored.event.cohort.lives])
-    cost_L = torch.stack([term.weight * term.value_L.detach().double().cpu() for term in downstream]).sum(0)
+    cost_L = torch.stack([term.weight * term.value_L.detach().double().cpu() for term in terms]).sum(0)
+    lives = torch.tensor([*event.cohort.lives])
+    runs = torch.tensor(gain.run_of)[lives]
+    known_N = torch.ones(len(lives), dtype=torch.bool) if gain.known_B is None else gain.known_B[runs]
+    weight_N = torch.ones(len(lives), dtype=torch.float64)
+    if gain.weights_L is not None:
+        cost_L, before_L = _expected(batch, gain.weights_L.detach(), cost_L, event)
+        weight_N = before_L[lives]
     cost_N = cost_L[lives]
-    known_N = torch.ones(len(lives), dtype=torch.bool) if known_L is None else known_L[lives]
-    logp_N = chosen_logprob(scored.choice.log_p_BA, scored.choice.chosen_B)
-    return score(logp_N, cost_N, _others(lives, cost_N, known_N))[known_N].sum()
+    logp_N = chosen_logprob(choice.log_p_BA, choice.chosen_B)
+    baseline_N = _others(lives.tolist(), runs.tolist(), (weight_N * cost_N).tolist(), known_N.tolist())
+    return (weight_N * score(logp_N, cost_N, baseline_N))[known_N].sum()
 
 
-def _others(lives: Tensor, cost_N: Tensor, known_N: Tensor) -> Tensor:
+def _expected(batch: Underway, weights_L: Tensor, cost_L: Tensor, event: Computed) -> tuple[Tensor, Tensor]:
+    """Of the lives of then, what they are expected to come to over those that parted from them, and their weights."""
+    before = torch.ones(event.lives, dtype=torch.float64) if event.weights_L is None else event.weights_L.detach()
+    roots = torch.tensor([_root(life, batch.states.parents, event.lives) for life in range(len(weights_L))])
+    summed = torch.zeros(event.lives, dtype=torch.float64).index_add(0, roots, weights_L * cost_L)
+    return summed / before.clamp_min(torch.finfo(torch.float64).tiny), before
+
+
+def _root(life: int, parents: Sequence[int], lives: int) -> int:
+    while life >= lives:
+        life = parents[life]
+    return life
+
+
+def _others(lives: list[int], runs: list[int], costs: list[float], known: list[bool]) -> Tensor:
     """The baseline of each row: the mean cost of the other runs, which do not descend from its choice."""
-    told = zip(lives.tolist(), cost_N.tolist(), known_N.tolist(), strict=True)
-    sums = {life: cost for life, cost, is_known in told if is_known}  # the same for every choice of a run
+    of_life = {
+        life: (run, cost) for life, run, cost, is_known in zip(lives, runs, costs, known, strict=True) if is_known
+    }
+    sums: dict[int, float] = {}
+    for run, cost in of_life.values():  # a life counts once, however many items of it chose
+        sums[run] = sums.get(run, 0.0) + cost
     if len(sums) < 2:
-        return torch.zeros_like(cost_N)
+        return torch.zeros(len(lives), dtype=torch.float64)
     everything = sum(sums.values())
-    others = [(everything - sums.get(life, 0.0)) / (len(sums) - 1) for life in lives.tolist()]
-    return torch.tensor(others, dtype=cost_N.dtype)
+    others = [(everything - sums.get(run, 0.0)) / (len(sums) - (run in sums)) for run in runs]
+    return torch.tensor(others, dtype=torch.float64)

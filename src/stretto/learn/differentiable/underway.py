@@ -17,7 +17,7 @@ from stretto.learn.differentiable.states import States
 from stretto.plan.model import Op
 from stretto.record.canonical import exact
 from stretto.record.model import StepRecord
-from stretto.types.enums import RunStatus, StepStatus
+from stretto.types.enums import Estimator, RunStatus, StepStatus
 from stretto.types.errors import StrettoError
 from stretto.types.ids import StepPath
 from stretto.types.json import Json
@@ -50,6 +50,12 @@ class Computed(Event):
     outputs: Mapping[str, Tensor]
     """What the module returned, with its graph."""
     choices: Mapping[str, Choices]
+    estimator: Estimator
+    """By which its choices are learnt from."""
+    weights_L: Tensor | None
+    """Of the lives of then."""
+    lives: int
+    """How many there were."""
     rewards: Mapping[str, tuple[Tensor, Tensor | None]]
     """Term → its values, and which of them are known; None where all are."""
 
@@ -78,6 +84,8 @@ class Underway:
     modules: Mapping[str, nn.Module]
     """Of each differentiable component, the copy that learns."""
     seeds: Sequence[int]
+    weights_L: Tensor | None = None
+    """Of each life, how likely it is among those of its run, with its graph; None while each run has one."""
     events: list[Event | Recorded] = field(default_factory=list)
 
     def keep(self, cohort: Cohort, row: int, record: StepRecord) -> None:

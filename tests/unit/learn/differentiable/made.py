@@ -92,6 +92,17 @@ def outside(way: str) -> float | None:
     return {"a": 1.0, "b": 3.0, "c": -2.0}[way]
 
 
+@stretto.differentiable("both", inputs=["one"], context=["two"], rewards=["both"])
+def both(one: Annotated[Tensor, OneOf("a", "b", "c")], two: list[str | None]) -> Annotated[Tensor, Shape()]:
+    worth = torch.tensor([[4.0, 1.0, 0.0], [5.0, 5.0, 5.0], [0.0, -1.0, 2.0]])
+    return (one * worth[:, ["abc".index(each or "a") for each in two]].T).sum(1)
+
+
+@stretto.component("pays", effects="write")
+async def pays(n: int) -> dict[str, int]:
+    return {"n": n}
+
+
 @stretto.component("same", effects="pure")
 async def same(value: Any) -> dict[str, Any]:
     return {"value": value}
@@ -144,10 +155,10 @@ def grads_of(module: DifferentiableWorkflow, loss: Tensor) -> Grads:
     return {name: p.grad.clone() for name, p in module.named_parameters() if p.grad is not None}
 
 
-def same(one: Grads, other: Grads) -> bool:
+def same(one: Grads, other: Grads, *, rtol: float = 1e-9) -> bool:
     """Whether two sets of gradients are equal but for rounding."""
     assert one.keys() == other.keys(), sorted(one.keys() ^ other.keys())
-    return all(torch.allclose(one[name], other[name], rtol=1e-9, atol=1e-12) for name in one)
+    return all(torch.allclose(one[name], other[name], rtol=rtol, atol=rtol / 1000) for name in one)
 
 
 def rows(count: int) -> Sequence[dict[str, Any]]:
