@@ -68,7 +68,8 @@ class HttpWire:
         except (aiohttp.ClientError, OSError) as error:
             if http.pad_bytes:  # refused before it was read to its end, which may reset the connection
                 return _hung_up(sent, began)
-            return _nothing(sent, began, f"the connection broke: {str(error) or type(error).__name__}")
+            why = str(error) or type(error).__name__
+            return _nothing(sent, began, f"the connection broke: {why}; expected an answer, or a refusal in words")
         except ValueError as error:
             return _nothing(sent, began, f"it answered {error}")
         if status == 0:
