@@ -111,16 +111,18 @@ def test_the_servers_end_with_the_program_that_started_them(running: Running) ->
 
 
 def test_each_keeps_to_the_protocol(running: Running, polyglot_file: Path, hotline_file: Path) -> None:
-    """All at once: most of the time goes by waiting for what must be given up."""
-    with _wrapped(polyglot_file) as rules, _wrapped(hotline_file) as social:
+    """All at once: most of the time goes by waiting for what must be given up. Not before the programs are served,
+    which asks of the servers of their workflow what they are, and waits for 2 s only."""
+    with _wrapped(polyglot_file) as wrapped, _wrapped(hotline_file) as wrapped_too:
+        rules, social = wrapped.result(), wrapped_too.result()
         asked = {
             "executor": _verify(running.url("executor")),
             "planner": _verify(running.url("planner")),
             "facts": _verify(running.url("memory")),
             "journal": _verify(_journal_of(hotline_file)),
-            "the rules in COBOL": _verify(f"{rules.result()}#standing-cobol"),
-            "the system of record": _verify(f"{social.result()}#social-insurance", "--input", json.dumps(PENSION)),
-            "the planner of the hotline": _verify(f"{social.result()}#planner"),
+            "the rules in COBOL": _verify(f"{rules}#standing-cobol"),
+            "the system of record": _verify(f"{social}#social-insurance", "--input", json.dumps(PENSION)),
+            "the planner of the hotline": _verify(f"{social}#planner"),
         }
         for component, process in asked.items():
             told, errors = process.communicate(timeout=120)
