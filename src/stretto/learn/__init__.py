@@ -1,5 +1,6 @@
 """Learning from runs: fold recorded ones into samples and samples into a gradient; or run a workflow as a module."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from stretto.components.torch.extra import need_torch
@@ -11,12 +12,14 @@ if TYPE_CHECKING:
 __all__ = ["as_module"]
 
 
-def as_module(workflow: "Workflow") -> "DifferentiableWorkflow":
+def as_module(workflow: "Workflow", *, train: Collection[str] | None = None) -> "DifferentiableWorkflow":
     """A workflow as an ``nn.Module``: `forward` runs a batch, with tensors kept between differentiable steps.
 
-    Raises UsageError, with every reason, for a workflow that only the engine can run; MissingExtraError without torch.
+    `train` names the components that learn, all when it is absent. Raises UsageError, with every reason, for a workflow
+    that only the engine can run, and for a component that is frozen and asked to learn. Without torch it raises
+    MissingExtraError.
     """
     need_torch("`stretto.learn.as_module`")
     from stretto.learn.differentiable.module import as_module as make  # with torch, which only its users wait for
 
-    return make(workflow)
+    return make(workflow, train=train)

@@ -43,8 +43,14 @@ class OwnLoop:
         """Run what `start` makes to its end. Raises UsageError inside a running event loop, and while another thread
         is at it: to wait for that might be to wait for ever, since it may be waiting for this one.
         """
+        kept: list[T] = []
+
+        async def keep() -> None:  # when a runner gives SIGINT back, Python writes the result of its task as text
+            kept.append(await start())
+
         with self._taken() as runner:
-            return runner.run(start())
+            runner.run(keep())
+        return kept[0]
 
     def finish(self, start: Callable[[], Coroutine[Any, Any, bool]]) -> None:
         """`run`, and end the loop when it says that nothing needs it any more; the next call begins another."""

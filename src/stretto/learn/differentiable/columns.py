@@ -171,7 +171,7 @@ class Choices(Column):
 
 
 class Fields(Column):
-    """Objects: a column for each name."""
+    """Objects: a column for each name, null wherever the object is."""
 
     def __init__(self, fields: Mapping[str, Column], size: int, present: Tensor | None = None) -> None:
         self.fields = fields

@@ -14,6 +14,8 @@ class Gradients:
 
     norms: Mapping[str, float]
     """Component → Euclidean norm of its gradient, as it now stands in its parameters; 0 where none reached it."""
+    unreached: tuple[str, ...] = ()
+    """Components that were to learn and whose parameters no reward of the batch reaches."""
     skipped: str = ""
     """Why the update must be skipped, with component and step; empty when it need not."""
 
@@ -27,3 +29,9 @@ def norms_of(parameters: Mapping[str, Sequence[nn.Parameter]]) -> dict[str, floa
         for (name, _), norm in zip(grads, torch.stack([norm.cpu() for norm in norms]).tolist(), strict=True):
             squares[name] += norm * norm
     return {name: math.sqrt(square) for name, square in squares.items()}
+
+
+def unreached(parameters: Mapping[str, Sequence[nn.Parameter]]) -> tuple[str, ...]:
+    """Components with parameters that take a gradient, none of which has one."""
+    learning = {name: [each for each in those if each.requires_grad] for name, those in parameters.items()}
+    return tuple(name for name, those in learning.items() if those and all(each.grad is None for each in those))

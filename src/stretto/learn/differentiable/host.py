@@ -116,16 +116,10 @@ class Host:
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         if _is_in_event_loop():
             return self._thread.run(work)
-        kept: list[T] = []
-
-        async def keep() -> None:  # when a runner gives SIGINT back, Python writes its task's result as text
-            kept.append(await work)
-
         try:
-            self.workflow.blocking(keep)
+            return self.workflow.blocking(lambda: work)
         finally:
             work.close()  # where it was refused; else it is over
-        return kept[0]
 
 
 def _is_in_event_loop() -> bool:

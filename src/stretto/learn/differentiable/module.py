@@ -3,7 +3,7 @@
 import copy
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.downstream import Downstream
 from stretto.learn.differentiable.enumerating import parted
 from stretto.learn.differentiable.frame import ColumnFrame
-from stretto.learn.differentiable.gradients import Gradients, norms_of
+from stretto.learn.differentiable.gradients import Gradients, norms_of, unreached
 from stretto.learn.differentiable.host import Host
 from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.inside import InsideNode
@@ -50,7 +50,7 @@ class DifferentiableWorkflow(nn.Module):
     workflow with what they have become.
     """
 
-    def __init__(self, workflow: Workflow) -> None:
+    def __init__(self, workflow: Workflow, *, train: Collection[str] | None = None) -> None:
         super().__init__()
         self.workflow = workflow
         self._rollouts = workflow.for_rollouts()
@@ -64,6 +64,8 @@ class DifferentiableWorkflow(nn.Module):
         self._modules_of = _copies({name: each.module for name, each in self.components.items()})
         for name, module in self._modules_of.items():
             self.add_module(name.replace(".", "_"), module)
+        if train is not None:
+            self._freeze_but(train)
         self._weights = [*self.parameters()]
         self._parameters_of = {name: [*module.parameters()] for name, module in self._modules_of.items()}
         self.train()
@@ -74,6 +76,32 @@ class DifferentiableWorkflow(nn.Module):
         self._digests: tuple[tuple[int, ...], dict[str, Digest]] | None = None
         self.skipped_updates = 0
         """How many backward passes gave gradients that were no numbers."""
+
+    def _freeze_but(self, train: Collection[str]) -> None:
+        """Let only these components learn. Raises UsageError for one that is not there, or has nothing to learn."""
+        for name in train:
+            if name not in self.components:
+                there = ", ".join(self.components)
+                raise UsageError(
+                    f"workflow '{self.plan.name}' has no differentiable component '{name}'; it has: {there}"
+                )
+            if not any(each.requires_grad for each in self._modules_of[name].parameters()):
+                raise UsageError(
+                    f"component '{name}' is frozen: none of its parameters takes a gradient, so it cannot learn"
+                )
+        learning = {id(each) for name in train for each in self._modules_of[name].parameters() if each.requires_grad}
+        for each in self.parameters():
+            if id(each) not in learning and each.requires_grad:
+                each.requires_grad_(False)
+
+    @property
+    def shared(self) -> tuple[tuple[str, ...], ...]:
+        """Components that have parameters in common, whose gradients add up."""
+        owners: dict[int, list[str]] = {}
+        for name, those in self._parameters_of.items():
+            for each in those:
+                owners.setdefault(id(each), []).append(name)
+        return tuple(dict.fromkeys(tuple(names) for names in owners.values() if len(names) > 1))
 
     # requests
 
@@ -132,7 +160,7 @@ class DifferentiableWorkflow(nn.Module):
         norms = norms_of(self._parameters_of)
         wrong = {name for name, norm in norms.items() if not math.isfinite(norm)}
         if not wrong:
-            return Gradients(norms=norms)
+            return Gradients(norms=norms, unreached=unreached(self._parameters_of))
         self.zero_grad()
         self.skipped_updates += 1
         steps = [event for event in batch.events if isinstance(event, Computed)]
@@ -172,12 +200,13 @@ class DifferentiableWorkflow(nn.Module):
         self._host.close()
 
 
-def as_module(workflow: Workflow) -> DifferentiableWorkflow:
+def as_module(workflow: Workflow, *, train: Collection[str] | None = None) -> DifferentiableWorkflow:
     """A workflow as an ``nn.Module``: `forward` runs a batch, with tensors kept between differentiable steps.
 
-    Raises UsageError, with every reason, for a workflow that only the engine can run.
+    `train` names the components that learn, all when it is absent. Raises UsageError, with every reason, for a workflow
+    that only the engine can run, and for a component that is frozen and asked to learn.
     """
-    made = DifferentiableWorkflow(workflow)
+    made = DifferentiableWorkflow(workflow, train=train)
     if not made.components:
         raise UsageError(
             f"workflow '{workflow.name}' has no differentiable component; declare one with @stretto.differentiable"

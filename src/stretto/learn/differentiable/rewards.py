@@ -33,7 +33,7 @@ def terms_of(batch: Underway, cohort: Cohort, weights: Mapping[str, float]) -> d
     for event in batch.events:
         if isinstance(event, Computed):
             for name, (value, known) in event.rewards.items():
-                gathered.put(name, event.cohort.lives, value, known)
+                gathered.put(name, event.cohort.lives, value.cpu(), known)
     failed = [cohort.lives[row] for row in cohort.failed]
     names = weights or dict.fromkeys(gathered.terms, 1.0)
     return {name: gathered.term(name, weight, failed) for name, weight in names.items() if weight != 0.0}

@@ -11,7 +11,7 @@ from stretto.components.torch.component import TorchComponent
 from stretto.learn import as_module
 from stretto.types.errors import ContractError, InputError, UsageError
 from stretto.types.ids import Digest
-from tests.unit.learn.differentiable.made import hand, loaded, module_of, rows
+from tests.unit.learn.differentiable.made import grads_of, hand, loaded, module_of, rows, same, xs
 
 STEPS = """
   - {name: one, component: first, input_mapping: {x: input.x}}
@@ -109,6 +109,42 @@ def test_what_is_frozen_is_not_copied_and_two_steps_may_share_weights(tmp_path: 
         "second.net.bias",
         "second.net.weight",
     ]
+
+
+def test_only_the_components_that_are_named_learn(tmp_path: Path) -> None:
+    module = as_module(loaded(tmp_path, STEPS, head=HEAD), train=["second"])
+    told = module(rows(3)).backward()
+    assert (told.norms["first"], told.unreached) == (0.0, ())
+    assert told.norms["second"] > 0
+    assert hand(module, "first").net.weight.grad is None
+    with pytest.raises(UsageError, match="no differentiable component 'third'; it has: first, second, worth"):
+        as_module(module.workflow, train=["third"])
+    with pytest.raises(UsageError, match="component 'worth' is frozen"):
+        as_module(module.workflow, train=["worth"])
+
+
+def test_a_component_that_no_reward_reaches_is_told(tmp_path: Path) -> None:
+    steps = """
+  - {name: one, component: first, input_mapping: {x: input.x}}
+  - {name: out, component: same, input_mapping: {value: steps.one}}
+  - {name: two, component: second, input_mapping: {state: steps.out.value.state}}
+  - {name: worth, component: worth, input_mapping: {score: steps.two.score}}
+"""
+    module = module_of(tmp_path, steps, head=HEAD)
+    assert module(rows(3)).backward().unreached == ("first",)
+    module.close()
+
+
+def test_components_that_share_weights_are_told_and_learn_together(tmp_path: Path) -> None:
+    workflow = loaded(tmp_path, STEPS, head=HEAD)
+    first, second = workflow.component("first"), workflow.component("second")
+    second.module.net = first.module.net  # type: ignore[attr-defined]  # torch's
+    module = as_module(workflow)
+    assert module.shared == (("first", "second"),)
+    assert len([*module.parameters()]) == 2
+    inputs = rows(4)
+    by_hand = hand(module, "second")(hand(module, "first")(xs(inputs))["state"])["score"]
+    assert same(grads_of(module, module(inputs).loss), grads_of(module, -by_hand.mean()))
 
 
 @pytest.mark.parametrize(
