@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# Two processes of tests, as CI has two processors; the one that is done takes of what the other has left.
+TOGETHER := -n 2 --dist worksteal
+
 .PHONY: install demo test lint types layers unit e2e explore living proto polyglot hotline bench-engine bench-resilience bench-acp bench-gateway bench-gradients clean
 
 install: $(VENV)/.installed
@@ -33,11 +36,11 @@ layers: install
 	$(BIN)/lint-imports --no-cache
 
 unit: install $(VENV)/.torch
-	$(BIN)/pytest -q -m 'not ci'
+	$(BIN)/pytest -q -m 'not ci' $(TOGETHER)
 
 # The tests of several real servers at once and those that take long; those in other languages want their toolchains.
 e2e: install $(VENV)/.torch .venv-agents/.installed
-	$(BIN)/pytest -q -m ci
+	$(BIN)/pytest -q -m ci $(TOGETHER)
 
 # Agents of other frameworks, in an environment of their own, as their users have them.
 .venv-agents/.installed: tests/e2e/agents/requirements.txt

@@ -26,7 +26,7 @@ BOARDS = {
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("STRETTO", "PYTEST"))}
     return subprocess.run(
-        [BIN / command[0], *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, timeout=120,
+        [BIN / command[0], *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, timeout=600,
         check=False,
     )  # fmt: skip
 

@@ -124,7 +124,7 @@ async def test_the_wait_for_a_connection_is_queueing_however_the_call_ends(full:
     server, free = full
     answered = asyncio.ensure_future(server(ask("add", a=1, b=2)))
     refused = asyncio.ensure_future(server(ask("big", size=200_000)))
-    await asyncio.wait({answered, refused}, timeout=0.05)
+    await asyncio.wait({answered, refused}, timeout=0.3)
     assert not answered.done()
     free()
     assert (await answered).queue_ms >= 40
@@ -136,7 +136,7 @@ async def test_the_wait_for_a_connection_is_queueing_however_the_call_ends(full:
 async def test_a_call_whose_deadline_comes_while_it_waits_for_a_connection_is_never_sent(full: Full) -> None:
     server, free = full
     with pytest.raises(TimeoutError) as caught:
-        async with asyncio.timeout(0.05):
+        async with asyncio.timeout(0.3):  # part of it may go before the wait begins, where others are at work
             await server(ask("mark", name="given up"))
     assert caught.value.__cause__ is not None
     never = caught.value.__cause__.__cause__

@@ -105,7 +105,7 @@ async def test_a_call_leaves_nothing_to_pythons_collector() -> None:
         try:
             for _ in range(3):
                 await post(f"{url}/acp/v1/execute", _GOOD)
-            kept = [each for each in gc.get_objects() if isinstance(each, RequestResponseCycle)]
+            kept = [each for each in gc.get_objects() if type(each) is RequestResponseCycle]  # torch's warn if asked
         finally:
             gc.enable()
     assert len(kept) <= 1  # that of a connection which is not told yet that it has ended

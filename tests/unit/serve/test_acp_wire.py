@@ -166,10 +166,7 @@ async def test_a_client_that_hangs_up_with_a_second_request_sent_cancels_the_fir
 
 
 @pytest.mark.parametrize("second", [b"HELLO\r\n\r\n", HEAD[:40], HEAD + b"content-length: 9\r\n\r\n{"])
-async def test_a_refusal_is_not_taken_for_the_reply_to_the_request_before(
-    second: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(acp_guard, "HEAD_LIMIT_S", 0.5)
+async def test_a_refusal_is_not_taken_for_the_reply_to_the_request_before(second: bytes) -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
 
     @stretto.component
@@ -181,7 +178,7 @@ async def test_a_refusal_is_not_taken_for_the_reply_to_the_request_before(
             ended.set()
         return {}
 
-    async with served(made(waits)) as (_, url), raw(url) as (reader, writer):
+    async with served(made(waits), Limits(body_s=0.5)) as (_, url), raw(url) as (reader, writer):
         body = json.dumps({"envelope": envelope(), "input": {}}).encode()
         writer.write(HEAD + b"content-length: %d\r\n\r\n" % len(body) + body)
         await begun.wait()

@@ -44,9 +44,9 @@ class Standing:
         await self._stack.aclose()
 
     def client(self, key: str = "", **options: Any) -> AsyncOpenAI:
-        """OpenAI's own client; the key stands in its path."""
+        """OpenAI's own client, the key in its path; a machine that is busy may let it wait: its own limit is 5 s."""
         base_url = f"{self.url}/run/{key}/v1" if key else f"{self.url}/v1"
-        client = AsyncOpenAI(**{"base_url": base_url, "api_key": "none", "max_retries": 0, **options})
+        client = AsyncOpenAI(**{"base_url": base_url, "api_key": "none", "max_retries": 0, "timeout": 60, **options})
         self._stack.push_async_callback(client.close)
         return client
 
