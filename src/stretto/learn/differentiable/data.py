@@ -6,6 +6,7 @@ from typing import Any
 from stretto.engine.admission import Admitted
 from stretto.learn.differentiable.columns import Rows
 from stretto.learn.differentiable.index import Index
+from stretto.plan.model import Plan
 from stretto.types.json import Json
 
 
@@ -13,8 +14,10 @@ class Batch:
     """Requests of a workflow, checked. What modules read of the input is made a tensor once, also for parts of it."""
 
     def __init__(
-        self, admitted: Sequence[Admitted], *, whole: "Batch | None" = None, index: Index | None = None
+        self, plan: Plan, admitted: Sequence[Admitted], *, whole: "Batch | None" = None, index: Index | None = None
     ) -> None:
+        self.plan = plan
+        """That they were checked for."""
         self.admitted = admitted
         self.input = Rows([each.value for each in admitted])
         self.references: list[Json] = [each.request.reference for each in admitted]
@@ -32,7 +35,7 @@ class Batch:
         if self._whole is not None and self._index is not None:
             return self._whole.part([self._index.rows[row] for row in rows])
         index = Index([*rows])
-        return Batch([self.admitted[row] for row in index.rows], whole=self, index=index)
+        return Batch(self.plan, [self.admitted[row] for row in index.rows], whole=self, index=index)
 
     def once(self, key: Hashable, make: Callable[["Batch"], Any], take: Callable[[Any, Index], Any]) -> Any:
         """What is made of the requests, made once; `take` gives that of some rows."""

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 import torch
 
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices, Column, Fields, where
+from stretto.learn.differentiable.columns import Choices, Column, Fields
 from stretto.learn.differentiable.frame import ColumnFrame
 from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.inside import InsideNode
+from stretto.learn.differentiable.merging import where
 from stretto.learn.differentiable.underway import Underway
 
 

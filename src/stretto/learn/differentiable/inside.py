@@ -12,19 +12,10 @@ from stretto.components.torch.component import TorchComponent
 from stretto.components.torch.shape import DType, Shape, Tensorial
 from stretto.components.torch.signature import PROBABILITIES, REFERENCE
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import (
-    Choices,
-    Column,
-    Fields,
-    Probabilities,
-    Rows,
-    Tensors,
-    select,
-    spread,
-    where,
-)
+from stretto.learn.differentiable.columns import Choices, Column, Fields, Probabilities, Rows, Tensors, spread
 from stretto.learn.differentiable.fitting import fitted
 from stretto.learn.differentiable.index import Index
+from stretto.learn.differentiable.merging import select, where
 from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.outside import call_outside, rows_of
 from stretto.learn.differentiable.reading import below
@@ -116,7 +107,7 @@ class InsideNode(Node):
         def make(data: Any) -> tuple[Tensor, list[int]]:
             return self._checked(below(data.input, parts), name, what, where)
 
-        found: tuple[Tensor, list[int]] = batch.data.once((id(self), name), make, _part)
+        found: tuple[Tensor, list[int]] = batch.data.once((self, name), make, _part)
         return found
 
     def _checked(self, column: Column, name: str, what: Tensorial, where: str) -> tuple[Tensor, list[int]]:

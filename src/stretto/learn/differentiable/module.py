@@ -111,11 +111,16 @@ class DifferentiableWorkflow(nn.Module):
         Raises InputError for an input that does not fit the contract.
         """
         made = [each if isinstance(each, RunRequest) else RunRequest(input=each) for each in requests]
-        return Batch([admit(self.plan, each) for each in made])
+        return Batch(self.plan, [admit(self.plan, each) for each in made])
 
     def forward(self, requests: Batch | Requests, *, seeds: Sequence[int] | None = None) -> Outcome:
         """Run a batch. `seeds` decide the choices, as they would in the engine; drawn anew where none are given."""
         data = requests if isinstance(requests, Batch) else self.batch(requests)
+        if data.plan.manifest_digest != self.plan.manifest_digest:
+            raise UsageError(
+                f"the batch was checked for workflow '{data.plan.name}' with other components or another file; make it "
+                "with the `batch` of this module"
+            )
         if len(data) == 0:
             raise UsageError("a batch has no request; give one or more")
         seeds = _seeds(data) if seeds is None else seeds

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Column, Fields, Rows, first_of, nulls, select
+from stretto.learn.differentiable.columns import Column, Fields, Rows, nulls
 from stretto.learn.differentiable.frame import ColumnFrame
 from stretto.learn.differentiable.index import Index
+from stretto.learn.differentiable.merging import first_of, select
 from stretto.learn.differentiable.node import Node, run_block
 from stretto.learn.differentiable.reading import Expression, column_of, source_of
 from stretto.learn.differentiable.underway import Held, Underway

@@ -6,18 +6,9 @@ from dataclasses import dataclass
 import torch
 from hypothesis import given, strategies as st
 
-from stretto.learn.differentiable.columns import (
-    Choices,
-    Column,
-    Fields,
-    Lists,
-    Rows,
-    Tensors,
-    first_of,
-    select,
-    value_below,
-)
+from stretto.learn.differentiable.columns import Choices, Column, Fields, Lists, Rows, Tensors, value_below
 from stretto.learn.differentiable.index import Index
+from stretto.learn.differentiable.merging import first_of, select
 from stretto.types.json import Json, PathPart
 
 NAMES = ("a", "b", "c")

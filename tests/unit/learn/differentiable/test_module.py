@@ -68,6 +68,10 @@ def test_a_batch_is_checked_once_and_its_parts_share_what_was_made_of_it(tmp_pat
     whole = module.batch(inputs)
     part = whole.part([5, 1, 7]).part([2, 0])
     assert torch.equal(module(part).rewards, module([inputs[7], inputs[5]]).rewards)
+    (tmp_path / "other").mkdir()
+    other = module_of(tmp_path / "other", STEPS)
+    with pytest.raises(UsageError, match="was checked for workflow 'made' with other components"):
+        other(whole)
     with pytest.raises(InputError, match="/n"):
         module.batch([{"x": [1.0, 2.0], "n": "one"}])
 
