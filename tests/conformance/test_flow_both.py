@@ -85,6 +85,51 @@ def test_a_workflow_with_a_fallback_of_its_own_is_the_engines(case: dict[str, An
         DifferentiableWorkflow(workflow)
 
 
+def _by_workflow() -> list[Any]:
+    """The cases that several runs of one workflow make."""
+    cases = YAML(typ="safe", pure=True).load(CASES_DIR / "differentiable.yaml")
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for case in cases:
+        groups.setdefault(str(case["files"]), []).append(case)
+    return [pytest.param(group, id=group[0]["name"]) for group in groups.values()]
+
+
+@pytest.mark.parametrize("cases", _by_workflow())
+def test_runs_of_one_batch_fare_as_each_does_alone(cases: list[dict[str, Any]], tmp_path: Path) -> None:
+    asked = [
+        stretto.RunRequest(input=case["input"], seed=SEED + row, reference=case.get("reference"))
+        for row, case in enumerate([*cases, *reversed(cases)])
+    ]
+    with _loaded(cases[0], tmp_path) as workflow:
+        module = DifferentiableWorkflow(workflow).eval()
+        batched = module(asked).runs
+        module.close()
+        alone = [workflow.run_sync(each.input, seed=each.seed, reference=each.reference) for each in asked]
+    for one, other in zip(batched, alone, strict=True):
+        assert [_fate(step) for step in _in_order(one)] == [_fate(step) for step in _in_order(other)]
+        assert (one.status, one.reason, one.seed, one.manifest) == (
+            other.status,
+            other.reason,
+            other.seed,
+            other.manifest,
+        )
+        assert _close(one.output_value, other.output_value)
+        assert _close(one.reward, other.reward)
+
+
+def _fate(step: StepRecord) -> tuple[object, ...]:
+    return step.path, step.status, step.reason, [action.chosen for action in step.actions]
+
+
+def _close(one: Any, other: Any) -> bool:
+    """Equal but for how a batch rounds."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_close(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_close, one, other))
+    return bool(one == pytest.approx(other, rel=1e-5)) if isinstance(one, float) else bool(one == other)
+
+
 def _in_order(run: Run) -> list[StepRecord]:
     """Branches beside each other end in any order."""
     return sorted(run.steps, key=lambda step: step.path)

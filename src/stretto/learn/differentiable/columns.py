@@ -110,6 +110,28 @@ class Tensors(Column):
         return Tensors(spread(self.value, index, size), _spread_presence(self._present, index, size))
 
 
+class Mixed(Tensors):
+    """Tensors of which some rows are JSON values, which are told as they were and not as the tensor rounds them."""
+
+    def __init__(self, value: Tensor, present: Tensor | None, told: list[Json]) -> None:
+        super().__init__(value, present)
+        self._told = Rows(told)
+
+    def rows(self) -> list[Json]:
+        return self._told.values
+
+    def below(self, part: PathPart) -> Column:
+        found = super().below(part)
+        return Mixed(found.value, found.present, self._told.below(part).json) if isinstance(found, Tensors) else found
+
+    def take(self, index: Index) -> Column:
+        return Mixed(self.value[index.on(self.value)], _taken(self._present, index), self._told.take(index).json)
+
+    def scatter(self, index: Index, size: int) -> Column:
+        present = _spread_presence(self._present, index, size)
+        return Mixed(spread(self.value, index, size), present, self._told.scatter(index, size).json)
+
+
 class Probabilities(Tensors):
     """Of a choice: made when they are read, which few do."""
 

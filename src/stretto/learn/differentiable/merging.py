@@ -5,13 +5,18 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from stretto.learn.differentiable.columns import Choices, Column, Fields, Rows, Tensors
+from stretto.components.torch.shape import DType, Shape
+from stretto.components.torch.values import tensor_of
+from stretto.learn.differentiable.columns import Choices, Column, Fields, Mixed, Rows, Tensors
+from stretto.types.json import Json
 
 
 def select(mask: Tensor, one: Column, other: Column) -> Column:
-    """`one` where the mask is true, `other` elsewhere; tensors stay tensors where both are of one shape."""
+    """`one` where the mask is true, `other` elsewhere; tensors stay so, also beside JSON of their shape."""
     if isinstance(one, Tensors) and isinstance(other, Tensors) and one.value.shape == other.value.shape:
-        return Tensors(where(mask, one.value, other.value), _where_present(mask, one, other))
+        value, present = where(mask, one.value, other.value), _where_present(mask, one, other)
+        is_mixed = isinstance(one, Mixed) or isinstance(other, Mixed)
+        return Mixed(value, present, _told(mask, one, other)) if is_mixed else Tensors(value, present)
     if isinstance(one, Choices) and isinstance(other, Choices) and one.names == other.names:
         return Choices(
             one.names,
@@ -27,7 +32,32 @@ def select(mask: Tensor, one: Column, other: Column) -> Column:
         return one
     if not mask.any():
         return other
-    return Rows([a if is_one else b for is_one, a, b in zip(mask.tolist(), one.json, other.json, strict=True)])
+    told = _told(mask, one, other)
+    tensors = one if isinstance(one, Tensors) else other
+    others = other if tensors is one else one
+    if isinstance(tensors, Tensors) and isinstance(others, Rows):
+        from_tensors = mask if tensors is one else ~mask
+        return _mixed(from_tensors, tensors, others, told) or Rows(told)
+    return Rows(told)
+
+
+def _told(mask: Tensor, one: Column, other: Column) -> list[Json]:
+    return [a if is_one else b for is_one, a, b in zip(mask.tolist(), one.json, other.json, strict=True)]
+
+
+def _mixed(mask: Tensor, tensors: Tensors, others: Rows, told: list[Json]) -> Mixed | None:
+    """Tensors where the mask is true, and JSON values elsewhere as such; None where those are no such tensors."""
+    value = tensors.value
+    shape = Shape(*value.shape[1:], dtype=DType.FLOAT64, absent=0)
+    needed = [None if is_own else each for is_own, each in zip(mask.tolist(), others.values, strict=True)]
+    try:
+        made = tensor_of(needed, shape).to(value)
+    except (ValueError, TypeError):
+        return None
+    here = torch.tensor([each is not None for each in needed])
+    own = torch.ones_like(mask) if tensors.present is None else tensors.present
+    present = torch.where(mask, own, here)
+    return Mixed(where(mask, value, made), None if bool(present.all()) else present, told)
 
 
 def first_of(columns: Sequence[Column]) -> Column:

@@ -194,3 +194,27 @@ def test_a_reward_that_needs_a_gold_answer_is_unknown_in_runs_without_one(tmp_pa
     ]
     assert [run.status.value for run in outcome.runs] == ["ok"] * 4
     assert same(grads_of(module, outcome.loss), grads_of(module, -2 * score[::2].mean()))
+
+
+def test_what_a_round_leaves_as_it_was_stands_beside_what_others_computed(tmp_path: Path) -> None:
+    steps = """
+  - name: loop
+    repeat:
+      max_rounds: 2
+      carry: {state: input.x}
+      steps:
+        - name: on
+          component: second
+          condition: "input.n % 2 == 0 || round == 2"
+          input_mapping: {state: carry.state}
+          output_mapping: {state: carry.state}
+  - {name: worth, component: worth, input_mapping: {score: "steps.loop.carry.state[0]"}}
+"""
+    module, inputs = module_of(tmp_path, steps, head=WEIGHED, output="{all: steps.loop.carry.state}"), rows(5)
+    outcome, second = module(inputs), hand(module, "second")
+    once, twice = second(xs(inputs))["state"], second(second(xs(inputs))["state"])["state"]
+    state = torch.stack([(once if row % 2 else twice)[row] for row in range(5)])
+    assert torch.allclose(outcome.rewards, 2 * state[:, 0])
+    assert same(grads_of(module, outcome.loss), grads_of(module, -2 * state[:, 0].mean()))
+    told = [step.input_value["state"] for step in outcome.runs[1].steps if step.path == "loop[2]/on"]
+    assert told == [inputs[1]["x"]]
