@@ -50,7 +50,7 @@ def setting_of(page: Page) -> Iterator[Setting]:
             yield Setting(variables={"MODEL_KEY": "secret"}, replaced={"http://127.0.0.1:8000/v1": base_url})
         elif page.name == "docs/how-to/http-services.md":
             origin = stack.enter_context(_own_services(page))
-            yield Setting(variables={"SHOP_TOKEN": "let-me-in"}, replaced={"http://127.0.0.1:8090": origin})
+            yield Setting(variables={"SHOP_TOKEN": "let-me-in"}, replaced={"http://127.0.0.1:8070": origin})
         elif page.name == "docs/how-to/gateway.md":
             base_url = stack.enter_context(_model_server())
             store = Path(stack.enter_context(TemporaryDirectory())) / "runs.db"

@@ -105,7 +105,10 @@ def only_model(recorded: Iterable[Recorded]) -> str:
         case [name]:
             return name
         case []:
-            raise LearningError("no model was asked in these runs, so there are no tokens to learn from")
+            raise LearningError(
+                "no answer of a model is recorded in these runs, so there are no tokens to learn from; look at one "
+                "with `stretto runs show`"
+            )
     raise LearningError(f"these runs asked the models {', '.join(found)}; say which one is to learn")
 
 

@@ -124,8 +124,10 @@ def test_nothing_is_kept(cli: Cli, shop: Path) -> None:
 def test_a_run_without_a_reward_says_so(cli: Cli, shop: Path) -> None:
     make(shop, (6,), reference=None)
     said = cli("explain", "last", "--workflow", "shop.yaml")
-    assert "it has no reward" in said.out
+    assert "without a reward, held against" in said.out
     assert "what its answers were worth is not told" in said.out
+    assert "a step of kind reward gives a run one" in " ".join(said.out.split())
+    assert not any(line.startswith("offer") for line in said.out.splitlines())  # a step of which nothing is told
 
 
 def test_an_answer_that_would_need_another_write_has_no_reward(cli: Cli, shop: Path) -> None:

@@ -84,7 +84,7 @@ def test_runs_that_an_accident_downgraded_can_be_kept(cli: Cli, folder: Path) ->
 REFUSED = [
     ([], {"labels": {}}, 1, "none of 1 run has tokens of 'llm' to learn from (no_task: 1). Look at one with"),
     ([], {"steps": [completed(call={"logprobs": None})]}, 1, "to learn from (tokens_untold: 1)"),
-    ([], {"steps": [step_of("api", {}, {})]}, 1, "no model was asked in these runs"),
+    ([], {"steps": [step_of("api", {}, {})]}, 1, "no answer of a model is recorded in these runs"),
     (["--component", "judge"], {}, 1, "none of 1 run has tokens of 'judge' to learn from (no_decision: 1)"),
     (["--task", "none"], {}, 2, "no such run has ended in .stretto/runs.db, so nothing was written"),
     (["--advantage", "big"], {}, 2, "there is no --advantage 'big'; there are: std, batch, none"),

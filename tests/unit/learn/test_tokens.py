@@ -113,7 +113,7 @@ def test_a_run_that_an_accident_downgraded_can_count_less() -> None:
 def test_which_model_is_meant_is_found_or_asked_for() -> None:
     first, silent = run_of("r1", [completed()], 1.0), run_of("r2", [step_of("api", {}, {})], 1.0)
     assert only_model([Recorded(run=first), Recorded(run=silent)]) == "llm"
-    with pytest.raises(LearningError, match="no model was asked in these runs"):
+    with pytest.raises(LearningError, match="no answer of a model is recorded in these runs"):
         only_model([Recorded(run=silent)])
     second = run_of("r3", [msgspec.structs.replace(completed(), component="judge")], 1.0)
     with pytest.raises(LearningError, match="asked the models judge, llm; say which"):

@@ -30,7 +30,9 @@ app = typer.Typer(add_completion=False)
 @app.command(cls=VerbCommand)
 def reflect(
     file: WorkflowFile = DEFAULT_WORKFLOW,
-    last: Annotated[int, typer.Option("--last", metavar="N", min=1, help="Of how many recorded runs.")] = 100,
+    last: Annotated[
+        int, typer.Option("--last", metavar="N", min=1, help="How many recorded runs, newest first.")
+    ] = 100,
     run: Annotated[
         list[str] | None, typer.Option("--run", metavar="RUN", help="Of this run alone. May be repeated.")
     ] = None,

@@ -25,19 +25,26 @@ BAR: Final = 16
 VALUE_CHARS: Final = 40
 """Of a recorded value: enough to recognise it."""
 
+UNTOLD: Final = (
+    "what its answers were worth is not told: its reward is missing, or not known yet; a step of kind reward gives a "
+    "run one, and a replay too"
+)
+"""A reward that somebody annotated is no remedy: a replay with another answer would have none to hold against it."""
+
 
 def show_explained(told: RunExplained) -> None:
     """Print it step by step."""
-    reward = "it has no reward" if told.reward is None else f"reward {told.reward:.4g}"
+    reward = "without a reward" if told.reward is None else f"reward {told.reward:.4g}"
     show(
         Text.assemble(
             ("run ", ""), (told.run, "bold"), f"  {reward}, held against {count_text(told.compared, 'other run')}"
         )
     )
     for step in told.steps:
-        _show_step(step)
+        if step.choices or step.effects:
+            _show_step(step)
     if told.reward is None:
-        show("what its answers were worth is not told: the run has no reward, or one that is not known yet")
+        show(UNTOLD)
 
 
 def _show_step(step: StepExplained) -> None:

@@ -22,7 +22,7 @@ td.bar { width: 14rem; } .bar i { display: block; height: 0.8em; border-radius: 
 
 def page(told: RunExplained) -> str:
     """The whole page."""
-    reward = "it has no reward" if told.reward is None else f"reward {told.reward:.4g}"
+    reward = "without a reward" if told.reward is None else f"reward {told.reward:.4g}"
     steps = "".join(map(_step, told.steps))
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Run {escape(told.run)} explained</title>'

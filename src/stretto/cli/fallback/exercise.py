@@ -35,7 +35,9 @@ _TOLD: Final = 5
 @app.command(cls=VerbCommand)
 def exercise(
     file: WorkflowFile = DEFAULT_WORKFLOW,
-    last: Annotated[int, typer.Option("--last", metavar="N", min=1, help="Of how many recorded runs.")] = 100,
+    last: Annotated[
+        int, typer.Option("--last", metavar="N", min=1, help="How many recorded runs, newest first.")
+    ] = 100,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> int:

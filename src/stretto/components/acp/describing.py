@@ -3,6 +3,7 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -14,8 +15,12 @@ from stretto.components.acp.card import chosen_card
 from stretto.components.acp.link import link_to, peer_of
 from stretto.components.acp.settings import AcpSettings
 from stretto.components.acp.target import Target
+from stretto.components.web.failures import NO_HTTP
 from stretto.types.errors import Code, ComponentError, UsageError
 from stretto.types.os_error import reason_of
+
+_HTTP_1: Final = "Trying to connect an http1.x server"
+"""What gRPC says of a server that answered it in HTTP/1; a test holds it to that."""
 
 
 def described(settings: AcpSettings, target: Target, folder: Path) -> m.WireCard:
@@ -65,11 +70,19 @@ def _of_token(error: AcpError, settings: AcpSettings) -> str:
 
 def _hint(error: ComponentError, target: Target, remedy: str) -> str:
     """What to do where a server was not reached, or ended the connection."""
+    if _is_of_other_form(error, target):
+        form, scheme = ("HTTP", "http") if target.is_grpc else ("gRPC", "grpc")
+        return f"correct the address; that of one that speaks {form} begins with {scheme}"
     if not error.retryable:
         return "correct the address, or name the file with whose certificates to trust: `ca`, or --ca"
     if target.is_secure or not (error.sent or "Socket closed" in str(error)):
         return remedy
     return f"{remedy}; the address of one that speaks TLS begins with {target.scheme}s"
+
+
+def _is_of_other_form(error: ComponentError, target: Target) -> bool:
+    """Whether something answered in other bytes than those of the form that was spoken."""
+    return not target.is_secure and (_HTTP_1 if target.is_grpc else NO_HTTP) in str(error)
 
 
 def _kept(file: Path) -> m.DescribeResponse:

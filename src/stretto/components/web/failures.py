@@ -13,6 +13,9 @@ MAX_QUOTED_CHARS: Final = 500
 MAX_START_CHARS: Final = 80
 """Of a body that cannot be read: enough to know what it is."""
 
+NO_HTTP: Final = "answered what is no HTTP"
+"""What is said of a server that speaks another protocol."""
+
 
 class Peer(msgspec.Struct, frozen=True, kw_only=True):
     """Who is asked, as errors call it."""
@@ -51,7 +54,7 @@ def too_large(peer: Peer, limit: int) -> ComponentError:
 
 def no_http(peer: Peer, why: str) -> ComponentError:
     """The error of an answer in another protocol."""
-    return ComponentError(f"{peer.who} answered what is no HTTP: {why}", Code.INTERNAL)
+    return ComponentError(f"{peer.who} {NO_HTTP}: {why}", Code.INTERNAL)
 
 
 def start_of(body: bytes) -> str:
