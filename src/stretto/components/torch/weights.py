@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -24,11 +26,25 @@ def weights_digest(state: Mapping[str, Tensor]) -> Digest:
 
 
 def save_weights(module: nn.Module, folder: Path) -> Path:
-    """Write ``<digest>.safetensors`` into the folder, whole or not at all; returns its path."""
+    """Write ``<digest>.safetensors`` into the folder, whole or not at all; returns its path.
+
+    Raises UsageError for a type of numbers that numpy does not have, such as bfloat16.
+    """
     state = module.state_dict()
     path = folder / f"{weights_digest(state)}.safetensors"
-    write_tensors(path, {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}, b"{}")
+    write_tensors(path, {name: _array(name, tensor) for name, tensor in state.items()}, b"{}")
     return path
+
+
+def _array(name: str, tensor: Tensor) -> npt.NDArray[Any]:
+    try:
+        array: npt.NDArray[Any] = tensor.detach().cpu().numpy()
+    except TypeError as error:
+        raise UsageError(
+            f"the weights '{name}' are of {tensor.dtype}, which a checkpoint cannot hold; keep them as float32, and "
+            "compute in another type by torch.autocast"
+        ) from error
+    return array
 
 
 def load_weights(module: nn.Module, path: Path, component: str) -> None:

@@ -122,6 +122,11 @@ def test_first_weights_are_the_same_in_every_process_and_others_have_another_dig
         of(modules.Repayment).with_weights(str(again.save(tmp_path)))
 
 
+def test_weights_that_no_checkpoint_holds_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"'net\.weight' are of torch\.bfloat16"):
+        of(modules.Router).with_module(modules.Router().bfloat16()).save(tmp_path)
+
+
 def test_a_declaration_names_a_module_again_and_gives_it_weights(tmp_path: Path) -> None:
     path = of(modules.Router).with_module(modules.Router()).save(tmp_path)
     declared = f"components: [modules.py, {{late: {{kind: torch, target: 'modules:Router', checkpoint: {path.name}}}}}]"
