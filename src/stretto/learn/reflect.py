@@ -54,7 +54,10 @@ async def reflect(workflow: Workflow, runs: Iterable[Run], *, as_of_ns: int | No
     """
     learners = {name: each for name, each in workflow.plan.components.items() if isinstance(each, Reflects)}
     if not learners:
-        raise LearningError(f"workflow '{workflow.name}' has no component that learns on its own side")
+        raise LearningError(
+            f"workflow '{workflow.name}' has no component that learns on its own side: one with a method `reflect`, or "
+            "one of kind acp whose card claims it; `stretto train` is for policies that learn here"
+        )
     runs = [_held(run, workflow) for run in runs]
     asked = [each for run in runs for each in _signals(workflow, run, learners, as_of_ns)]
     places = asyncio.Semaphore(AT_ONCE)

@@ -115,7 +115,10 @@ def resolve(connection: sqlite3.Connection, run_id: str) -> RunId:
     rows = connection.execute(query, (run_id, run_id + "g", _SHOWN + 1)).fetchall()  # 'g' follows the hex digits
     found = [row[0] for row in rows]
     if not found:
-        raise UsageError(f"no run has an id that begins with {run_id!r}; `stretto runs list` shows those there are")
+        raise UsageError(
+            f"no run has an id that begins with {run_id!r}; `stretto runs list` shows those there are, and "
+            "`last` is the newest"
+        )
     if len(found) > 1:
         more = ", ..." if len(found) > _SHOWN else ""
         raise UsageError(f"{run_id!r} begins more than one id: {', '.join(found[:_SHOWN])}{more}; give more of it")

@@ -256,7 +256,14 @@ def test_the_extras_that_something_needs_are_told_with_the_command_that_installs
 def needed_extras() -> set[str]:
     """Those that some code says are missing when they are."""
     sources = (path.read_text() for path in Path(stretto.__file__).parent.rglob("*.py"))
-    return {extra for text in sources for extra in re.findall(r'raise MissingExtraError\(.*, "(\w+)"\)', text)}
+    raised = [(text, said) for text in sources for said in re.findall(r"raise MissingExtraError\(.*, (.+)\)", text)]
+    return {_extra_named(said, text) for text, said in raised}
+
+
+def _extra_named(said: str, text: str) -> str:
+    """The extra as it is written, or what the constant of that file holds."""
+    constant = re.search(rf'^{said}: Final = ("\w+")', text, re.MULTILINE) if said.isidentifier() else None
+    return (constant[1] if constant else said).strip('"')
 
 
 def test_the_range_of_pythons_is_that_of_the_package() -> None:

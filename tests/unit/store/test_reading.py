@@ -92,7 +92,7 @@ async def test_a_run_is_found_by_any_of_its_names(store: Store) -> None:
 
 async def test_an_unknown_and_an_ambiguous_name_are_told_apart(store: Store) -> None:
     runs = await filled(store)
-    with pytest.raises(UsageError, match="no run has an id that begins with 'ffff'"):
+    with pytest.raises(UsageError, match=r"no run has an id that begins with 'ffff'; .* and `last` is the newest"):
         store.get("ffff")
     with pytest.raises(UsageError, match=f"begins more than one id: {runs[0].id}, .*give more of it"):
         store.get(runs[0].id[:4])

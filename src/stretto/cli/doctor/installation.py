@@ -18,7 +18,20 @@ NEWEST_PYTHON: Final = (3, 13)
 _REQUIREMENT: Final = re.compile(r"^([A-Za-z0-9._-]+)(?:\[([^]]*)\])?.*?;\s*extra == ['\"]([^'\"]+)['\"]")
 """A requirement of an extra, as package metadata write it: name, its own extras, which extra."""
 
-USED: Final = ("mcp", "rules", "serve", "probes", "semantics", "examples", "grpc", "exec", "qdrant", "minilm")
+USED: Final = (
+    "mcp",
+    "rules",
+    "serve",
+    "probes",
+    "semantics",
+    "examples",
+    "grpc",
+    "exec",
+    "xml",
+    "torch",
+    "qdrant",
+    "minilm",
+)
 """Extras that something here needs, as MissingExtraError names them (a test compares). The others hold their names and
 versions for what comes later; to install one today would be for nothing."""
 
