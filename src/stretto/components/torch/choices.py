@@ -50,8 +50,10 @@ def chosen_of(component: str, choice: str, log_p_BA: Tensor, draws_B: Draws | No
     if draws_B is None:
         return torch.from_numpy(p_BA.argmax(1))
     drawn_B = (p_BA.cumsum(1) <= draws_B[:, None]).sum(1)
-    last_B = p_BA.shape[1] - 1 - (p_BA[:, ::-1] > 0).argmax(1)  # where rounding leaves some of the draw
-    return torch.from_numpy(np.minimum(drawn_B, last_B))
+    alternatives = p_BA.shape[1]
+    if drawn_B.max() == alternatives:  # where rounding leaves some of the draw, the last that is possible
+        drawn_B = np.minimum(drawn_B, alternatives - 1 - (p_BA[:, ::-1] > 0).argmax(1))
+    return torch.from_numpy(drawn_B)
 
 
 def action_of(

@@ -140,11 +140,10 @@ class DifferentiableWorkflow(nn.Module):
     # outcome
 
     def _outcome(self, batch: Underway, cohort: Cohort) -> Outcome:
-        drawn = Index([row for row, life in enumerate(cohort.lives) if life < len(batch.data)])
-        columns = {}
-        for name, source in self._output:
-            column, _ = column_of(source, cohort.frame)
-            columns[name] = column if cohort.size == len(batch.data) else column.take(drawn)
+        columns = {name: column_of(source, cohort.frame)[0] for name, source in self._output}
+        if cohort.size > len(batch.data):
+            drawn = Index([row for row, life in enumerate(cohort.lives) if life < len(batch.data)])
+            columns = {name: column.take(drawn) for name, column in columns.items()}
         gain = gain_of(batch, cohort, self.plan.reward_weights)
         return Outcome(
             columns=columns,

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 import stretto
 from stretto.components.policy import draw
 from stretto.components.python.decorator import component_of
+from stretto.components.torch.choices import chosen_of
 from stretto.components.torch.component import TorchComponent
 from stretto.testing.request import request_for
 from stretto.types.enums import RunStatus
@@ -93,6 +95,12 @@ def test_a_reward_that_is_no_number_is_unknown() -> None:
     answer = of(modules.judge)._answer(request_for(decision="approve", late=1.0, _reference=math.nan))
     assert answer.rewards[0].value is None
     assert answer.output == {"utility": None}
+
+
+def test_a_draw_that_rounding_leaves_over_takes_the_last_alternative_that_is_possible() -> None:
+    log_p = torch.tensor([[0.3, 0.7, 0.0], [0.2, 0.3, 0.5]], dtype=torch.float64).log()
+    almost_one = np.array([1.0, 1.0 - 2.0**-53])
+    assert chosen_of("router", "way", log_p, almost_one).tolist() == [1, 2]
 
 
 def test_null_reads_as_what_a_shape_says_stands_for_it() -> None:
