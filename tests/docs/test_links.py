@@ -1,5 +1,6 @@
-"""Links lead somewhere, and the first page stays short."""
+"""Links lead somewhere, the first page stays short, and files are as long as is said of them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,15 @@ def test_every_link_inside_the_project_resolves(name: str) -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < README_LINES
+
+
+def test_the_servers_in_other_languages_have_the_lines_that_their_page_says() -> None:
+    page = ROOT / "examples" / "polyglot" / "README.md"
+    said = re.findall(r"^\| \w+ \| \[(.+?)\]\(.+?\) \| (\d+) \|", page.read_text(), re.MULTILINE)
+    assert len(said) == 4
+    assert {name: int(lines) for name, lines in said} == {
+        name: len((page.parent / name).read_text().splitlines()) for name, _ in said
+    }
 
 
 def test_every_recipe_is_in_the_index_of_recipes() -> None:
