@@ -295,7 +295,7 @@ async def test_the_log_is_copied_into_the_file_before_it_grows_large(store: Stor
 def test_the_log_does_not_grow_without_end_where_several_write_at_once(path: Path) -> None:
     def write(store: Store) -> None:
         async def main() -> None:
-            for _ in range(600):
+            for _ in range(1_000):
                 run = a_run(output=raw("x" * 30_000))
                 journal = await store.open(msgspec.structs.replace(run, status=None, steps=[]), Durability.STEP)
                 await journal.seal(run)
@@ -308,7 +308,10 @@ def test_the_log_does_not_grow_without_end_where_several_write_at_once(path: Pat
             thread.start()
         for thread in threads:
             thread.join()
-        assert path.with_name(f"{path.name}-wal").stat().st_size < 70_000_000
+        log_bytes = path.with_name(f"{path.name}-wal").stat().st_size
+    assert (
+        log_bytes < 110_000_000
+    )  # 150 MB without a bound; three on a busy machine add to it while one makes them wait
 
 
 async def test_a_run_that_is_cancelled_while_it_is_accepted_is_sealed_so(store: Store, other: Store) -> None:
