@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import stretto
+from stretto.cli.explain.words import rewards_text
+from stretto.learn.explain.explained import FieldEffect
 from tests.unit.cli.conftest import Cli
 
 COMPONENTS = """
@@ -119,6 +122,12 @@ def test_nothing_is_kept(cli: Cli, shop: Path) -> None:
     before = cli("runs", "list", "--json").document
     cli("explain", "last", "--workflow", "shop.yaml")
     assert cli("runs", "list", "--json").document == before
+
+
+def test_values_with_which_there_is_no_reward_are_told_in_the_same_words() -> None:
+    some = FieldEffect(field="price", value=4, rewards=(0.9, 0.9), failed=3, effect=0.0)
+    assert rewards_text(some) == "0.9 with 2 others, no reward with 3"
+    assert rewards_text(replace(some, rewards=(), effect=None)) == "no reward with 3 others"
 
 
 def test_a_run_without_a_reward_says_so(cli: Cli, shop: Path) -> None:

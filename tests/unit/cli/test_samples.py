@@ -63,7 +63,7 @@ def test_what_is_left_out_and_what_teaches_nothing_is_said(cli: Cli, folder: Pat
     }
     told = cli("runs", "samples", "out.jsonl", "--force")
     assert "left out: reward_unknown: 1" in told.err
-    assert "1 of 1 task teach nothing yet, for their runs all have the same reward or are one" in " ".join(
+    assert "nothing can be learnt yet from 1 of 1 task: such a task has one run, or all of its" in " ".join(
         told.err.split()
     )
 

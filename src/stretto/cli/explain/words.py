@@ -27,5 +27,5 @@ def rewards_text(effect: FieldEffect) -> str:
     if not effect.rewards:
         return f"no reward with {count_text(effect.failed, 'other')}" if effect.failed else "never answered otherwise"
     low, high = number_text(min(effect.rewards)), number_text(max(effect.rewards))
-    failed = f", none with {effect.failed}" if effect.failed else ""
+    failed = f", no reward with {effect.failed}" if effect.failed else ""
     return f"{low if low == high else f'{low} to {high}'} with {count_text(len(effect.rewards), 'other')}{failed}"

@@ -123,8 +123,8 @@ def _tell(file: Path, samples: TokenSamples, advantages: Advantages) -> None:
     alike = advantages.singletons + advantages.flat
     if alike:
         note(
-            f"{alike} of {count_text(advantages.groups, 'task')} teach nothing yet, for their runs all have the same "
-            "reward or are one: make more runs of them"
+            f"nothing can be learnt yet from {alike} of {count_text(advantages.groups, 'task')}: such a task has "
+            "one run, or all of its runs have the same reward; make more runs of it"
         )
 
 
