@@ -33,10 +33,13 @@ class Attribution:
 
     @property
     def residual(self) -> float:
-        """What the parts do not add up to, as part of the difference that they explain; 0 where both are none."""
+        """What the parts do not add up to, as part of all that they add and take off, or of the difference that they
+        explain where that is more; 0 where nothing is there. Parts may cancel each other to almost nothing."""
         explained = self.score - self.baseline
-        missing = abs(float(sum(value.sum() for value in self.values.values())) - explained)
-        return missing / abs(explained) if explained else float(missing > 0.0)
+        parts_F = flat(self.values)
+        missing = abs(float(parts_F.sum()) - explained)
+        scale = max(abs(explained), float(parts_F.abs().sum()))
+        return missing / scale if scale else 0.0
 
 
 def integrated_gradients(

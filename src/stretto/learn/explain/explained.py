@@ -44,7 +44,7 @@ class ChoiceExplained(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     baseline: float
     residual: float
-    """What the parts do not add up to, as part of the difference."""
+    """What the parts do not add up to; see `learn.attribution.Attribution`."""
     faith: Faith
     fields: Mapping[str, float]
     """Sum over each input, the largest first."""

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn, tensor
 
 from stretto.learn.attribution import (
+    Attribution,
     Row,
     by_unit,
     faithfulness,
@@ -50,6 +51,14 @@ def test_the_parts_of_any_smooth_score_add_up() -> None:
 
 def test_a_gradient_alone_does_not_add_up_where_the_score_is_bent() -> None:
     assert gradient_times_input(bent, ROW, NOTHING).residual > 0.5
+
+
+def test_what_is_missing_is_held_against_parts_that_cancel_too() -> None:
+    found = Attribution(values={"x": tensor([[2.0, -2.0]])}, score=1.001, baseline=1.0)
+    assert found.residual == pytest.approx(0.001 / 4.0, rel=1e-3)
+    half = Attribution(values={"x": tensor([[0.05]])}, score=100.1, baseline=100.0)
+    assert half.residual == pytest.approx(0.5, rel=1e-3)
+    assert Attribution(values={"x": tensor([[0.0]])}, score=1.0, baseline=1.0).residual == 0.0
 
 
 def test_occlusion_is_what_is_lost_with_each_element() -> None:
