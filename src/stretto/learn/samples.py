@@ -4,7 +4,7 @@ Nothing but the record is read: features are computed again from each step's rec
 log-probabilities are the behaviour. Shape letters: R runs, B decisions, A alternatives.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +14,7 @@ from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.completeness import Made
 from stretto.learn.matrix import Seen, seen
 from stretto.learn.objective import Bools, Floats, Ints, log_softmax
-from stretto.learn.usable import ACCIDENTS, Downgraded, Exclusion, Group, Recorded, Rules, UsableRuns
+from stretto.learn.usable import ACCIDENTS, Downgraded, Exclusion, Recorded, Rules, UsableRuns, UsedRuns
 from stretto.record.model import StepRecord, decoded
 from stretto.types.enums import Reason, StepStatus
 from stretto.types.errors import PolicyMismatchError
@@ -27,7 +27,7 @@ LOGPROB_TOLERANCE: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Samples:
+class Samples(UsedRuns):
     """What one component learns from."""
 
     seen: Seen
@@ -38,17 +38,6 @@ class Samples:
     """Recorded log-probabilities."""
     run_B: Ints
     """Each decision's run, an index into the R runs."""
-    rewards_R: Floats
-    weights_R: Floats
-    """What each run counts: 1, or less for one that an accident downgraded."""
-    group_R: Ints
-    """Each run's group, an index into `groups`."""
-    runs: tuple[RunId, ...]
-    groups: tuple[Group, ...]
-    excluded: Mapping[Exclusion, int]
-    """How many runs or decisions were left out, by reason."""
-    refused: tuple[str, ...]
-    """What was dropped from which run, in words."""
 
     @property
     def decisions(self) -> int:
@@ -141,13 +130,7 @@ def _samples(fold: _Fold, policy: SoftmaxPolicy) -> Samples:
         chosen_B=np.array([column[a.chosen] for a in fold.actions], np.int64),
         behaviour_B=np.array([a.logprob for a in fold.actions], np.float64),
         run_B=np.array(fold.run, np.int64),
-        rewards_R=fold.usable.rewards_R,
-        weights_R=fold.usable.weights_R,
-        group_R=fold.usable.group_R,
-        runs=tuple(fold.usable.ids),
-        groups=tuple(fold.usable.groups),
-        excluded=dict(sorted(fold.usable.excluded.items())),
-        refused=tuple(fold.usable.refused),
+        **fold.usable.used,
     )
 
 

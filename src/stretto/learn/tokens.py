@@ -5,24 +5,22 @@ behind a gateway did makes no difference. Ids are as sampled, never made again f
 S sequences, P tokens of a prompt, T tokens behind it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from stretto.learn.advantage import Advantages, Scale, group_advantages
 from stretto.learn.completeness import Made
 from stretto.learn.joining import Joined, Sampled, joined, sampled_of
-from stretto.learn.objective import Floats, Ints
-from stretto.learn.usable import ACCIDENTS, Downgraded, Exclusion, Group, Recorded, Rules, UsableRuns
+from stretto.learn.objective import Ints
+from stretto.learn.usable import ACCIDENTS, Downgraded, Exclusion, Recorded, Rules, UsableRuns, UsedRuns
 from stretto.record.model import Run, StepRecord
 from stretto.types.enums import Reason, StepStatus
 from stretto.types.errors import LearningError
-from stretto.types.ids import RunId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TokenSamples:
+class TokenSamples(UsedRuns):
     """What one model learns from."""
 
     component: str
@@ -30,26 +28,11 @@ class TokenSamples:
     sequences: tuple[Joined, ...]
     run_S: Ints
     """Each sequence's run, an index into the R runs."""
-    rewards_R: Floats
-    weights_R: Floats
-    """What each run counts: 1, or less for one that an accident downgraded."""
-    group_R: Ints
-    """Each run's group, an index into `groups`."""
-    runs: tuple[RunId, ...]
-    groups: tuple[Group, ...]
-    excluded: Mapping[Exclusion, int]
-    """How many runs or calls were left out, by reason."""
-    refused: tuple[str, ...]
-    """What was dropped from which run, in words."""
 
     @property
     def tokens(self) -> int:
         """How many the model sampled: what is learnt from."""
         return sum(int(each.mask.sum()) for each in self.sequences)
-
-    def advantages(self, scale: Scale = Scale.STD) -> Advantages:
-        """Each run's advantage over its group; that of a sequence is its run's."""
-        return group_advantages(self.rewards_R, self.group_R, scale, weights_R=self.weights_R)
 
 
 @dataclass(slots=True)
@@ -78,18 +61,11 @@ def collect_tokens(
     fold = _Fold(UsableRuns(component, Made.MODEL_CALLS, rules))
     for item in recorded:
         _fold_run(fold, item)
-    usable = fold.usable
     return TokenSamples(
         component=component,
         sequences=tuple(fold.sequences),
         run_S=np.array(fold.run, np.int64),
-        rewards_R=usable.rewards_R,
-        weights_R=usable.weights_R,
-        group_R=usable.group_R,
-        runs=tuple(usable.ids),
-        groups=tuple(usable.groups),
-        excluded=dict(sorted((+usable.excluded).items())),
-        refused=tuple(usable.refused),
+        **fold.usable.used,
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from stretto.components.policy import SoftmaxPolicy
 from stretto.components.policy_weights import PolicyWeights
-from stretto.learn.advantage import Advantages, group_advantages
+from stretto.learn.advantage import Advantages
 from stretto.learn.matrix import Seen
 from stretto.learn.objective import Choices, Floats, Ints, Value
 from stretto.learn.optimizer import Adam
@@ -100,9 +100,7 @@ class Learner:
                 raise LearningError(nothing)
             _log.warning("skipped: %s", nothing)
             return _skipped(update, samples, acted)
-        advantages = group_advantages(
-            samples.rewards_R, samples.group_R, self.options.advantage, weights_R=samples.weights_R
-        )
+        advantages = samples.advantages(self.options.advantage)
         choices = _choices(samples, advantages.values_R[samples.run_B], logprobs_of(samples, self.start))
         columns_C, seen = samples.seen.compact()
         steps = [

@@ -1,13 +1,15 @@
 """Which recorded runs may be learnt from: their groups, rewards and weights, and why the others may not."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 
+from stretto.learn.advantage import Advantages, Scale, group_advantages
 from stretto.learn.completeness import Made, dropped_fields
 from stretto.learn.objective import Floats, Ints
 from stretto.learn.rewards import reward_as_of
@@ -88,6 +90,27 @@ class Rules:
     """Rewards are those known then (UTC, nanoseconds); None is now."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedRuns:
+    """The R runs that samples of any kind were made of."""
+
+    rewards_R: Floats
+    weights_R: Floats
+    """What each run counts: 1, or less for one that an accident downgraded."""
+    group_R: Ints
+    """Each run's group, an index into `groups`."""
+    runs: tuple[RunId, ...]
+    groups: tuple[Group, ...]
+    excluded: Mapping[Exclusion, int]
+    """How many runs, and decisions or calls of theirs, were left out, by reason."""
+    refused: tuple[str, ...]
+    """What was dropped from which run, in words."""
+
+    def advantages(self, scale: Scale = Scale.STD) -> Advantages:
+        """Each run's advantage over its group; what was done in it has its run's."""
+        return group_advantages(self.rewards_R, self.group_R, scale, weights_R=self.weights_R)
+
+
 @dataclass(slots=True)
 class UsableRuns:
     """The runs of one component that teach something, while they are gathered."""
@@ -127,16 +150,17 @@ class UsableRuns:
         self._group.append(self.groups.setdefault(group, len(self.groups)))
 
     @property
-    def rewards_R(self) -> Floats:
-        return np.array(self._rewards, np.float64)
-
-    @property
-    def weights_R(self) -> Floats:
-        return np.array(self._weights, np.float64)
-
-    @property
-    def group_R(self) -> Ints:
-        return np.array(self._group, np.int64)
+    def used(self) -> dict[str, Any]:  # each of its own type
+        """The fields of `UsedRuns`."""
+        return {
+            "rewards_R": np.array(self._rewards, np.float64),
+            "weights_R": np.array(self._weights, np.float64),
+            "group_R": np.array(self._group, np.int64),
+            "runs": tuple(self.ids),
+            "groups": tuple(self.groups),
+            "excluded": dict(sorted((+self.excluded).items())),
+            "refused": tuple(self.refused),
+        }
 
     def _is_accident(self, run: Run) -> bool:
         return any(step.reason in self.rules.accidents for step in run.steps)
