@@ -1,7 +1,6 @@
 """What made a component of kind ``torch`` choose as it did. Shape letters: N rows, A alternatives."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from stretto.components.torch.values import tensor_of
 from stretto.learn.attribution import Attribution, Row, by_unit, faithfulness, integrated_gradients, occlusion, units_of
 from stretto.learn.attribution.rows import flat
 from stretto.learn.explain.embedded import Embedded, embedded, replaced, spelt
-from stretto.learn.explain.explained import ChoiceExplained, Faith, Part
+from stretto.learn.explain.explained import ChoiceExplained, Part
 from stretto.types.errors import UsageError
 from stretto.types.json import JsonObject
 from stretto.types.learning import Action
@@ -47,7 +46,7 @@ def explain_choice(
         score=found.score,
         baseline=found.baseline,
         residual=found.residual,
-        faith=Faith(**asdict(faithfulness(score, row, baseline, found.values, whole=tokens))),
+        faith=faithfulness(score, row, baseline, found.values, whole=tokens),
         fields=_by_field(found),
         parts=_parts(component.module, row, baseline, tokens, found, occlusion(score, row, baseline, whole=tokens)),
     )

@@ -1,19 +1,14 @@
 """What became of an explanation: plain records, for the terminal, a page and JSON."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from stretto.types.json import Json
 
-
-class Faith(msgspec.Struct, frozen=True, kw_only=True):
-    """How far an attribution may be believed; see `learn.attribution.Faithfulness`."""
-
-    deletion: float
-    insertion: float
-    random: float
-    beaten: float
+if TYPE_CHECKING:  # with torch, which not every explanation needs
+    from stretto.learn.attribution import Faithfulness
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +40,7 @@ class ChoiceExplained(msgspec.Struct, frozen=True, kw_only=True):
     baseline: float
     residual: float
     """What the parts do not add up to; see `learn.attribution.Attribution`."""
-    faith: Faith
+    faith: "Faithfulness"
     fields: Mapping[str, float]
     """Sum over each input, the largest first."""
     parts: tuple[Part, ...]

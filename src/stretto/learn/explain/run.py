@@ -35,26 +35,27 @@ async def explain_run(
     for step in steps:
         if on_step is not None:
             on_step(step)
-        choices = _choices(workflow, step, others)
-        effects = () if run.reward is None else await _effects(workflow, run, step, others, most)
+        alike = _same(step, others)
+        choices = _choices(workflow, step, alike)
+        effects = () if run.reward is None else await _effects(workflow, run, step, alike, most)
         told.append(StepExplained(path=step.path, component=step.component, choices=choices, effects=effects))
     return RunExplained(run=run.id, reward=run.reward, compared=len(others), steps=tuple(told))
 
 
-def _choices(workflow: Workflow, step: StepRecord, others: Sequence[Run]) -> tuple[ChoiceExplained, ...]:
+def _choices(workflow: Workflow, step: StepRecord, alike: Sequence[StepRecord]) -> tuple[ChoiceExplained, ...]:
     component = workflow.plan.components.get(step.component)
     if component is None or component.card.kind != TORCH or not step.actions:
         return ()
     from stretto.components.torch.component import TorchComponent  # torch, only when there is a choice of it
     from stretto.learn.explain.choice import explain_choice
 
-    asked = [cast("JsonObject", each.input_value) for each in _same(step, others)]
+    asked = [cast("JsonObject", each.input_value) for each in alike]
     request, torch_component = cast("JsonObject", step.input_value), cast("TorchComponent", component)
     return tuple(explain_choice(torch_component, request, action, others=asked) for action in step.actions)
 
 
 async def _effects(
-    workflow: Workflow, run: Run, step: StepRecord, others: Sequence[Run], most: int
+    workflow: Workflow, run: Run, step: StepRecord, alike: Sequence[StepRecord], most: int
 ) -> tuple[FieldEffect, ...]:
     """Chance is the same in every replay: choices are drawn by the run's seed. Writes are never performed."""
 
@@ -64,7 +65,7 @@ async def _effects(
         except (InputError, ReplayError):  # no answer that this component could have given, or a write in the way
             return None
 
-    answers = [cast("JsonObject", each.output_value) for each in _same(step, others)]
+    answers = [cast("JsonObject", each.output_value) for each in alike]
     output, reward = cast("JsonObject", step.output_value), cast("float", run.reward)
     return await field_effects(output, reward, answers, replayed, most=most)
 
