@@ -1,6 +1,5 @@
 """`stretto runs export`: runs as JSON Lines, for another store or another tool."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from stretto.cli.help import VerbCommand
 from stretto.cli.opened import opened
 from stretto.cli.options import AsJson, StorePath
 from stretto.cli.runs.filters import Purpose, Since, Split, Status, Task, Tenant, Workflow, read_filters
+from stretto.cli.runs.target import hold_to_new
 from stretto.cli.terminal import print_json, show
 from stretto.cli.words import bytes_text, count_text
 from stretto.types.arguments import INT64_MAX
@@ -51,8 +51,7 @@ def export_runs(
             "an export is a file with a folder of arrays beside it, so it does not go to stdout; "
             "name a FILE, and print that: stretto runs export runs.jsonl && cat runs.jsonl"
         )
-    if os.path.exists(file) and not force:  # where nobody may look, the export itself says so
-        raise UsageError(f"{file} is there already; --force writes over it")
+    hold_to_new(file, force=force)
     with opened(store) as kept:
         if next(kept.runs(limit=1, **filters), None) is None:
             raise UsageError(f"no such run has ended in {kept.path}, so {file} was not written; widen the filters")

@@ -1,6 +1,5 @@
 """`stretto runs samples`: the tokens that a model sampled in recorded runs, as a trainer reads them."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ from stretto.cli.help import VerbCommand
 from stretto.cli.opened import opened
 from stretto.cli.options import AsJson, StorePath
 from stretto.cli.runs.filters import Purpose, Since, Split, Status, Task, Tenant, Workflow, read_filters
+from stretto.cli.runs.target import hold_to_new
 from stretto.cli.terminal import note, print_json, show
 from stretto.cli.values import read_choice
 from stretto.cli.words import count_text
@@ -67,8 +67,7 @@ def make_samples(
     filters = read_filters(
         workflow=workflow, status=status, task=task, split=split, purpose=purpose, tenant=tenant, since=since
     )
-    if os.path.exists(file) and not force:
-        raise UsageError(f"{file} is there already; --force writes over it")
+    hold_to_new(file, force=force)
     with opened(store) as kept:
         recorded = _recorded(kept, limit, filters)
     samples = collect_tokens(recorded, component or only_model(recorded), downgraded=treated)
