@@ -1,5 +1,6 @@
 """A server of the protocol in the test's own event loop, over components that do as they are told."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -21,6 +22,23 @@ from stretto.types.protocols import Component
 async def add(a: int, b: int) -> dict[str, int]:
     """Adds two numbers."""
     return {"sum": a + b}
+
+
+def waiting() -> tuple[Any, asyncio.Event, asyncio.Event]:
+    """A component that waits until its call is cancelled; set when it began, and when it was cancelled."""
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @stretto.component
+    async def waits() -> dict[str, int]:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            ended.set()
+            raise
+        return {}
+
+    return waits, begun, ended
 
 
 def made(*targets: Any) -> list[Component]:

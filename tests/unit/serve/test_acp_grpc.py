@@ -23,7 +23,7 @@ from stretto.serve.acp_grpc import SERVICE, GrpcDoor
 from stretto.serve.acp_metrics import AcpMetrics
 from stretto.serve.acp_tls import Tls, read_tls
 from stretto.types.errors import Code, UsageError
-from tests.unit.serve.acp_living import add, made
+from tests.unit.serve.acp_living import add, made, waiting
 from tests.unit.serve.certificates import Authority
 
 TOKEN = "a-token-of-some-length"
@@ -130,18 +130,7 @@ async def test_an_integer_beyond_53_bits_stays_whole_as_text() -> None:
 
 
 async def test_a_caller_that_gives_up_cancels_its_call() -> None:
-    begun, ended = asyncio.Event(), asyncio.Event()
-
-    @stretto.component
-    async def waits() -> dict[str, int]:
-        begun.set()
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            ended.set()
-            raise
-        return {}
-
+    waits, begun, ended = waiting()
     async with served(waits) as (door, desk), channel_to(door) as channel:
         call = asyncio.ensure_future(execute(channel, request("{}")))
         await begun.wait()

@@ -11,13 +11,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-import stretto
 from stretto.acp.server import Limits
 from stretto.acp.server.tokens import Tokens, read_tokens
 from stretto.serve import acp_guard
 from stretto.serve.acp_tls import read_tls
 from stretto.types.errors import UsageError
-from tests.unit.serve.acp_living import add, envelope, made, post, served
+from tests.unit.serve.acp_living import add, envelope, made, post, served, waiting
 from tests.unit.serve.certificates import Authority
 
 BODY = json.dumps({"envelope": envelope(), "input": {"a": 1, "b": 2}}).encode()
@@ -122,19 +121,7 @@ async def test_a_connection_closed_half_way_through_a_request_is_refused(sent: b
 
 @pytest.mark.parametrize("how", ["close", "write_eof"])
 async def test_a_client_that_hangs_up_cancels_its_call(how: str) -> None:
-    ended = asyncio.Event()
-    begun = asyncio.Event()
-
-    @stretto.component
-    async def waits() -> dict[str, int]:
-        begun.set()
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            ended.set()
-            raise
-        return {}
-
+    waits, begun, ended = waiting()
     async with served(made(waits)) as (desk, url), raw(url) as (_, writer):
         body = json.dumps({"envelope": envelope(), "input": {}}).encode()
         writer.write(HEAD + b"content-length: %d\r\n\r\n" % len(body) + body)
@@ -145,18 +132,7 @@ async def test_a_client_that_hangs_up_cancels_its_call(how: str) -> None:
 
 
 async def test_a_client_that_hangs_up_with_a_second_request_sent_cancels_the_first() -> None:
-    begun, ended = asyncio.Event(), asyncio.Event()
-
-    @stretto.component
-    async def waits() -> dict[str, int]:
-        begun.set()
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            ended.set()
-            raise
-        return {}
-
+    waits, begun, ended = waiting()
     async with served(made(waits)) as (_, url), raw(url) as (_, writer):
         body = json.dumps({"envelope": envelope(), "input": {}}).encode()
         writer.write((HEAD + b"content-length: %d\r\n\r\n" % len(body) + body) * 2)
@@ -167,17 +143,7 @@ async def test_a_client_that_hangs_up_with_a_second_request_sent_cancels_the_fir
 
 @pytest.mark.parametrize("second", [b"HELLO\r\n\r\n", HEAD[:40], HEAD + b"content-length: 9\r\n\r\n{"])
 async def test_a_refusal_is_not_taken_for_the_reply_to_the_request_before(second: bytes) -> None:
-    begun, ended = asyncio.Event(), asyncio.Event()
-
-    @stretto.component
-    async def waits() -> dict[str, int]:
-        begun.set()
-        try:
-            await asyncio.sleep(60)
-        finally:
-            ended.set()
-        return {}
-
+    waits, begun, ended = waiting()
     async with served(made(waits), Limits(body_s=0.5)) as (_, url), raw(url) as (reader, writer):
         body = json.dumps({"envelope": envelope(), "input": {}}).encode()
         writer.write(HEAD + b"content-length: %d\r\n\r\n" % len(body) + body)
