@@ -1,25 +1,32 @@
 """Learning from runs: fold recorded ones into samples and samples into a gradient; or run a workflow as a module."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from stretto.components.torch.extra import need_torch
+from stretto.learn.adversity.perturbation import Perturbation
 
 if TYPE_CHECKING:
     from stretto.learn.differentiable.module import DifferentiableWorkflow
     from stretto.runtime.workflow import Workflow
 
-__all__ = ["as_module"]
+__all__ = ["Perturbation", "as_module"]
 
 
-def as_module(workflow: "Workflow", *, train: Collection[str] | None = None) -> "DifferentiableWorkflow":
+def as_module(
+    workflow: "Workflow",
+    *,
+    train: Collection[str] | None = None,
+    perturb: Mapping[str, Perturbation] | None = None,
+) -> "DifferentiableWorkflow":
     """A workflow as an ``nn.Module``: `forward` runs a batch, with tensors kept between differentiable steps.
 
-    `train` names the components that learn, all when it is absent. Raises UsageError, with every reason, for a workflow
-    that only the engine can run, and for a component that is frozen and asked to learn. Without torch it raises
-    MissingExtraError.
+    `train` names the components that learn, all when it is absent. `perturb` says of components what is done to them in
+    a share of the runs while the module is in train mode, so that others do not come to rely on their forgiveness.
+    Raises UsageError, with every reason, for a workflow that only the engine can run, for a component that is frozen
+    and asked to learn, and for one that cannot be perturbed so. Without torch it raises MissingExtraError.
     """
     need_torch("`stretto.learn.as_module`")
     from stretto.learn.differentiable.module import as_module as make  # with torch, which only its users wait for
 
-    return make(workflow, train=train)
+    return make(workflow, train=train, perturb=perturb)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,6 +25,10 @@ class Index:
     def on(self, value: Tensor) -> Tensor:
         """The same, on the device of a value."""
         return self.tensor if value.device.type == "cpu" else self.tensor.to(value.device)
+
+    def of(self, value: Any) -> Any:
+        """These rows of what a module is given: a tensor, or a list of JSON values."""
+        return value[self.on(value)] if isinstance(value, Tensor) else [value[row] for row in self.rows]
 
     def mask(self, size: int) -> Tensor:
         """True at these rows."""

@@ -11,6 +11,7 @@ from stretto.components.torch import choices
 from stretto.components.torch.component import TorchComponent
 from stretto.components.torch.shape import DType, Shape, Tensorial
 from stretto.components.torch.signature import PROBABILITIES, REFERENCE
+from stretto.learn.adversity.adversary import StepRows
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Choices, Column, Fields, Probabilities, Rows, Tensors, spread
 from stretto.learn.differentiable.fitting import fitted
@@ -25,7 +26,7 @@ from stretto.plan.check import Check
 from stretto.plan.expr.access import PathOf
 from stretto.plan.model import INPUT, CallOp
 from stretto.types.enums import Estimator
-from stretto.types.json import Json
+from stretto.types.json import JsonObject
 
 
 class InsideNode(Node):
@@ -65,7 +66,7 @@ class InsideNode(Node):
         index = Index(fitting)
         within = cohort.narrowed(fitting)
         taken = {name: column.take(index) for name, column in inputs.items()}
-        column = self._computed(batch, within, taken, {name: _of(value, index) for name, value in given.items()})
+        column = self._computed(batch, within, taken, {name: index.of(value) for name, value in given.items()})
         computed = column.scatter(index, cohort.size)
         here = answered.present
         return (
@@ -143,7 +144,7 @@ class InsideNode(Node):
     def _computed(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], given: dict[str, Any]) -> Column:
         started = batch.now()
         signature = self.component.signature
-        found = self.component.compute(batch.modules[self.name], given, cohort.size)
+        found, told = self._found(batch, cohort, given)
         unknown = _unknown([found[name] for name in signature.rewards], given)
         if unknown is not None:
             found = self._but_unknown(batch, given, found, unknown)
@@ -170,9 +171,21 @@ class InsideNode(Node):
                 weights_L=batch.weights_L,
                 lives=len(batch.states.runs),
                 rewards={name: (found[name], _known(found[name], unknown)) for name in signature.rewards},
+                perturbed=told,
             )
         )
         return output
+
+    def _found(
+        self, batch: Underway, cohort: Cohort, given: dict[str, Any]
+    ) -> tuple[dict[str, Tensor], Mapping[int, JsonObject]]:
+        """What the module returns, and of which rows it was perturbed there."""
+        adversary, module = batch.adversaries.get(self.name), batch.modules[self.name]
+        if adversary is None:
+            return self.component.compute(module, given, cohort.size), {}
+        runs = [batch.states.runs[life] for life in cohort.lives]
+        rows = StepRows(seeds=batch.seeds_of(cohort), runs=runs, paths=cohort.paths(self.op.name))
+        return adversary.compute(module, given, rows)
 
     def _but_unknown(
         self, batch: Underway, given: Mapping[str, Any], found: Mapping[str, Tensor], unknown: Tensor
@@ -180,7 +193,7 @@ class InsideNode(Node):
         """The same, with no graph in rows whose reward is NaN: a gradient of 0 times NaN would be none."""
         rows = unknown.logical_not().nonzero()[:, 0].tolist()
         index, size = Index(rows), len(unknown)
-        part = {name: _of(value, index) for name, value in given.items()}
+        part = {name: index.of(value) for name, value in given.items()}
         again = self.component.compute(batch.modules[self.name], part, len(rows)) if rows else {}
         detached = {name: value.detach() for name, value in found.items()}
         if not rows:
@@ -226,11 +239,3 @@ def _properties(component: TorchComponent) -> dict[str, Any]:
 def _part(made: tuple[Tensor, list[int]], index: Index) -> tuple[Tensor, list[int]]:
     value, wrong = made
     return value[index.tensor], [place for place, row in enumerate(index.rows) if row in wrong] if wrong else []
-
-
-def _of(value: Any, index: Index) -> Any:
-    """Rows of what a module is given."""
-    if isinstance(value, Tensor):
-        return value[index.on(value)]
-    rows: list[Json] = [value[row] for row in index.rows]
-    return rows

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from stretto.components.torch.weights import weights_digest
 from stretto.engine.admission import admit
 from stretto.engine.request import RunRequest
+from stretto.learn.adversity.adversary import adversaries_of
+from stretto.learn.adversity.perturbation import Perturbation
 from stretto.learn.differentiable.building import build, components_in, refusals
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.data import Batch
@@ -30,7 +32,7 @@ from stretto.learn.differentiable.roots import fill_roots
 from stretto.learn.differentiable.settling import settle_estimators
 from stretto.learn.differentiable.states import States
 from stretto.learn.differentiable.surrogate import loss_of
-from stretto.learn.differentiable.underway import Computed, Underway
+from stretto.learn.differentiable.underway import Computed, Underway, perturbed_in
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
 from stretto.types.enums import Estimator
@@ -50,7 +52,13 @@ class DifferentiableWorkflow(nn.Module):
     workflow with what they have become.
     """
 
-    def __init__(self, workflow: Workflow, *, train: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        workflow: Workflow,
+        *,
+        train: Collection[str] | None = None,
+        perturb: Mapping[str, Perturbation] | None = None,
+    ) -> None:
         super().__init__()
         self.workflow = workflow
         self._rollouts = workflow.for_rollouts()
@@ -61,6 +69,7 @@ class DifferentiableWorkflow(nn.Module):
         self._nodes = build(plan.body, plan.slots)
         self.components = components_in(self._nodes)
         """Those that are differentiable, by name."""
+        self._adversaries = adversaries_of(plan, self.components, perturb or {})
         self._modules_of = _copies({name: each.module for name, each in self.components.items()})
         for name, module in self._modules_of.items():
             self.add_module(name.replace(".", "_"), module)
@@ -127,7 +136,13 @@ class DifferentiableWorkflow(nn.Module):
         if len(seeds) != len(data):
             raise UsageError(f"{len(seeds)} seeds are given for {len(data)} requests; expected one for each")
         states = States(self._host, data, seeds)
-        batch = Underway(data=data, states=states, modules=self._modules_of, seeds=seeds)
+        batch = Underway(
+            data=data,
+            states=states,
+            modules=self._modules_of,
+            seeds=seeds,
+            adversaries=self._adversaries if self.training else {},
+        )
         frame = ColumnFrame(len(data))
         cohort = Cohort(frame, "", range(len(data)), states.budget, is_whole=True)
         fill_roots(batch, cohort, self.plan)
@@ -148,6 +163,7 @@ class DifferentiableWorkflow(nn.Module):
         return Outcome(
             columns=columns,
             loss=loss_of(batch, gain, self._downstream),
+            perturbed=perturbed_in(batch) if batch.adversaries else frozenset(),
             make_rewards=gain.of_runs,
             make_runs=partial(self._runs, batch, cohort, self._versions()),
             go_back=partial(self._go_back, batch),
@@ -204,13 +220,17 @@ class DifferentiableWorkflow(nn.Module):
         self._host.close()
 
 
-def as_module(workflow: Workflow, *, train: Collection[str] | None = None) -> DifferentiableWorkflow:
+def as_module(
+    workflow: Workflow, *, train: Collection[str] | None = None, perturb: Mapping[str, Perturbation] | None = None
+) -> DifferentiableWorkflow:
     """A workflow as an ``nn.Module``: `forward` runs a batch, with tensors kept between differentiable steps.
 
-    `train` names the components that learn, all when it is absent. Raises UsageError, with every reason, for a workflow
-    that only the engine can run, and for a component that is frozen and asked to learn.
+    `train` names the components that learn, all when it is absent. `perturb` says of components what is done to them in
+    a share of the runs while the module is in train mode, so that others do not come to rely on their forgiveness.
+    Raises UsageError, with every reason, for a workflow that only the engine can run, for a component that is frozen
+    and asked to learn, and for one that cannot be perturbed so.
     """
-    made = DifferentiableWorkflow(workflow, train=train)
+    made = DifferentiableWorkflow(workflow, train=train, perturb=perturb)
     if not made.components:
         raise UsageError(
             f"workflow '{workflow.name}' has no differentiable component; declare one with @stretto.differentiable"

@@ -21,6 +21,8 @@ class Outcome:
     """Each field of the workflow's output."""
     loss: Tensor
     """A number whose value is minus the mean known reward, and whose gradient is that of its expectation, estimated."""
+    perturbed: frozenset[int]
+    """Runs, by their place, in which a component was perturbed."""
     make_rewards: Callable[[], tuple[Tensor, Tensor | None]]
     make_runs: Callable[[], list[Run]]
     go_back: Callable[[Tensor], Gradients]

@@ -11,6 +11,7 @@ from stretto.engine.ending import finish
 from stretto.engine.failure import error_info, reason_of
 from stretto.engine.state import RunState, StepFailed, milliseconds
 from stretto.engine.work import read_output
+from stretto.learn.adversity.marks import PERTURBED, mark
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Choices
 from stretto.learn.differentiable.outside import rows_of
@@ -59,6 +60,7 @@ class Sealing:
         for life, state in enumerate(states):
             state.run.steps[:] = steps[life]
             self._pin(state.run)
+            mark(state.run)
             await self._seal(state, life, row_of[life], frames)
         return [state.run for state in states]
 
@@ -122,6 +124,8 @@ class Sealing:
             )
             if life not in self._broken:
                 self._tell(record, life, inputs[row], outputs[row], actions[row], rewards[row])
+            if row in event.perturbed:
+                record.evidence = {PERTURBED: event.perturbed[row]}
             yield record
 
     def _tell(

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from stretto.engine.place import failed_uncalled
 from stretto.engine.state import StepFailed
+from stretto.learn.adversity.adversary import Adversary
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Choices, Column
 from stretto.learn.differentiable.data import Batch
@@ -20,7 +21,7 @@ from stretto.record.model import StepRecord
 from stretto.types.enums import Estimator, RunStatus, StepStatus
 from stretto.types.errors import StrettoError
 from stretto.types.ids import StepPath
-from stretto.types.json import Json
+from stretto.types.json import Json, JsonObject
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,6 +59,8 @@ class Computed(Event):
     """How many there were."""
     rewards: Mapping[str, tuple[Tensor, Tensor | None]]
     """Term → its values, and which of them are known; None where all are."""
+    perturbed: Mapping[int, JsonObject]
+    """Rows in which its component was perturbed, and how."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,6 +87,8 @@ class Underway:
     modules: Mapping[str, nn.Module]
     """Of each differentiable component, the copy that learns."""
     seeds: Sequence[int]
+    adversaries: Mapping[str, Adversary]
+    """Of each component that is perturbed in some runs, what does it."""
     weights_L: Tensor | None = None
     """Of each life, how likely it is among those of its run, with its graph; None while each run has one."""
     events: list[Event | Recorded] = field(default_factory=list)
@@ -138,3 +143,11 @@ class Underway:
         before = len(state.run.steps)
         cohort.failed[row] = failed_uncalled(state, cohort.path(row, name), error)
         self.events.append(Recorded([(life, state.run.steps[before:])]))
+
+
+def perturbed_in(batch: Underway) -> frozenset[int]:
+    """Runs, by their place, in which a component was perturbed."""
+    struck = {
+        event.cohort.lives[row] for event in batch.events if isinstance(event, Computed) for row in event.perturbed
+    }
+    return frozenset(batch.states.runs[life] for life in struck)
