@@ -29,6 +29,12 @@ _MOST: Final = {
 """Far beyond what a training has use for; a slip of the finger passes it. Each of them multiplies the time taken."""
 
 
+def check_seed(seed: int) -> None:
+    """Raise UsageError for what is no seed."""
+    if not 0 <= seed < _SEED_END:
+        raise UsageError(f"seed is {seed}; expected an integer from 0 to 2^63 - 1")
+
+
 class TrainOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options of a training. The defaults make 480 runs, and are those that worked best on the retail example while the
     policy read no facts about its alternatives."""
@@ -66,8 +72,7 @@ class TrainOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         for name in ("entropy", "kl"):
             if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise UsageError(f"{name} is {getattr(self, name)}; expected 0 (off) or a weight above it")
-        if not 0 <= self.seed < _SEED_END:
-            raise UsageError(f"seed is {self.seed}; expected an integer from 0 to 2^63 - 1")
+        check_seed(self.seed)
         self._check_clips()
 
     def _check_counts(self) -> None:

@@ -1,5 +1,6 @@
 """Tasks to train on, and the runs that an update asks for: pure functions of the options, so nothing is remembered."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
@@ -39,19 +40,24 @@ class RolloutRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_tasks(tasks: Sequence[Task], options: TrainOptions) -> None:
     """Raise UsageError unless the tasks are named apart and enough for an update."""
-    names = [task.name for task in tasks]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if "" in names:
-        place = names.index("") + 1
-        raise UsageError(f"the name of task {place} is empty; give it one, by which its runs are compared and listed")
-    if repeated:
-        raise UsageError(f"tasks must have different names; repeated: {repeated}")
+    check_names(tasks)
     if len(tasks) < options.tasks_per_update:
         there = "is 1 task" if len(tasks) == 1 else f"are {len(tasks)} tasks"
         raise UsageError(
             f"tasks_per_update is {options.tasks_per_update}, but there {there}; give more tasks, or set "
             f"tasks_per_update to {max(len(tasks), 1)}"
         )
+
+
+def check_names(tasks: Sequence[Task]) -> None:
+    """Raise UsageError unless each task has a name, and no other's."""
+    names = [task.name for task in tasks]
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
+    if "" in names:
+        place = names.index("") + 1
+        raise UsageError(f"the name of task {place} is empty; give it one, by which its runs are compared and listed")
+    if repeated:
+        raise UsageError(f"tasks must have different names; repeated: {repeated}")
 
 
 def requests_of(tasks: Sequence[Task], options: TrainOptions, update: int) -> list[RolloutRequest]:
@@ -61,13 +67,13 @@ def requests_of(tasks: Sequence[Task], options: TrainOptions, update: int) -> li
     """
     first = (update - 1) * options.tasks_per_update
     places = range(first, first + options.tasks_per_update)
-    decks = {deck: _deck(options.seed, deck, len(tasks)) for deck in {place // len(tasks) for place in places}}
+    decks = {deck: deck_of(options.seed, deck, len(tasks)) for deck in {place // len(tasks) for place in places}}
     requests: list[RolloutRequest] = []
     for place in places:
         deck, card = divmod(place, len(tasks))
         task = tasks[decks[deck][card]]
         labels = {**task.labels, **training_labels(update, task.name)}
-        seeds = [_run_seed(options.seed, place, sample) for sample in range(options.group_size)]
+        seeds = [run_seed(options.seed, place, sample) for sample in range(options.group_size)]
         requests += [RolloutRequest(task=task, seed=seed, labels=labels) for seed in seeds]
     return requests
 
@@ -77,12 +83,13 @@ def tasks_digest(tasks: Sequence[Task]) -> Digest:
     return digest_of(canonical(msgspec.to_builtins(list(tasks))))
 
 
-def _deck(seed: int, deck: int, tasks: int) -> list[int]:
+def deck_of(seed: int, deck: int, tasks: int) -> list[int]:
+    """The order of one pass over so many tasks."""
     order: list[int] = np.random.default_rng([seed, deck]).permutation(tasks).tolist()
     return order
 
 
-def _run_seed(seed: int, place: int, sample: int) -> int:
+def run_seed(seed: int, place: int, sample: int) -> int:
     """Another for every run of a training; 63 bits, so that it is a JSON integer."""
     key = f"{seed}/{place}/{sample}".encode()
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "little") >> 1

@@ -32,11 +32,12 @@ def save_weights(module: nn.Module, folder: Path) -> Path:
     """
     state = module.state_dict()
     path = folder / f"{weights_digest(state)}.safetensors"
-    write_tensors(path, {name: _array(name, tensor) for name, tensor in state.items()}, b"{}")
+    write_tensors(path, {name: numbers_of(name, tensor) for name, tensor in state.items()}, b"{}")
     return path
 
 
-def _array(name: str, tensor: Tensor) -> npt.NDArray[Any]:
+def numbers_of(name: str, tensor: Tensor) -> npt.NDArray[Any]:
+    """A tensor's numbers, on this side; UsageError for a type that numpy does not have, such as bfloat16."""
     try:
         array: npt.NDArray[Any] = tensor.detach().cpu().numpy()
     except TypeError as error:

@@ -1,0 +1,56 @@
+"""The runs that a joint training asks for: tasks checked once, and which of them an update takes."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from stretto.engine.request import RunRequest
+from stretto.learn.differentiable.data import Batch
+from stretto.learn.differentiable.module import DifferentiableWorkflow
+from stretto.learn.joint.options import JointOptions
+from stretto.learn.tasks import Task, deck_of, run_seed
+from stretto.types.errors import InputError
+
+
+class Fold:
+    """Tasks of which batches are parts."""
+
+    def __init__(self, module: DifferentiableWorkflow, tasks: Sequence[Task]) -> None:
+        """Raises InputError for the first task whose input the workflow would refuse."""
+        self.tasks = tasks
+        self.whole = _checked(module, tasks)
+
+    def part(self, rows: Sequence[int]) -> Batch:
+        """Some of them."""
+        return self.whole.part(rows)
+
+
+def rows_and_seeds(tasks: int, options: JointOptions, update: int) -> tuple[list[int], list[int]]:
+    """The next tasks of a shuffled deck, and a seed for the run of each, by the options' seed and the update only."""
+    first = (update - 1) * options.batch_size
+    places = range(first, first + options.batch_size)
+    decks = {number: deck_of(options.seed, number, tasks) for number in {place // tasks for place in places}}
+    rows = [decks[place // tasks][place % tasks] for place in places]
+    return rows, [run_seed(options.seed, place, 0) for place in places]
+
+
+def held_out_seed(seed: int, task: Task) -> int:
+    """Of a task's run in every evaluation: two of them differ by the weights alone."""
+    key = f"{seed}/held out/{task.name}".encode()
+    return int.from_bytes(blake2b(key, digest_size=8).digest(), "little") >> 1
+
+
+def _checked(module: DifferentiableWorkflow, tasks: Sequence[Task]) -> Batch:
+    try:
+        return module.batch([_request(task) for task in tasks])
+    except InputError:
+        check = module.plan.input_check
+        for task in tasks if check is not None else ():
+            violations = check.violations(task.input)  # type: ignore[union-attr]  # there, as the loop says
+            if violations:
+                raise InputError(f"the input of task '{task.name}'", violations) from None
+        raise
+
+
+def _request(task: Task) -> RunRequest:
+    memory = None if task.memory is None else dict(task.memory)
+    return RunRequest(input=dict(task.input), reference=task.reference, memory=memory, labels=task.labels)

@@ -1,0 +1,171 @@
+"""Joint training: run a batch, go back through it, step, evaluate, keep; again, until the updates are made or nothing
+gets better."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from stretto.learn.claim import claimed
+from stretto.learn.joint.curve import Curve
+from stretto.learn.joint.folds import Folds, folds_of
+from stretto.learn.joint.held_out import HeldOut
+from stretto.learn.joint.keeping import Keeping
+from stretto.learn.joint.learners import Learners
+from stretto.learn.joint.module import learning_module
+from stretto.learn.joint.options import JointOptions
+from stretto.learn.joint.report import HeldOutReport, JointReport
+from stretto.learn.joint.state import Best, JointFolder, JointProgress, digests_of, take_up
+from stretto.learn.joint.update import Updating
+from stretto.learn.tasks import Task, check_names, tasks_digest
+from stretto.learn.update import MOST_SKIPPED
+from stretto.runtime.workflow import Workflow
+from stretto.types.errors import LearningError
+from stretto.types.protocols import Trainable
+
+OnUpdate = Callable[[JointReport], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointResult:
+    """What a joint training came to."""
+
+    workflow: Workflow
+    """With the best weights."""
+    folder: Path
+    best: Best
+    """Which weights these are."""
+    checkpoints: dict[str, Path]
+    """Their files, by component."""
+    reports: Sequence[JointReport]
+    has_ended_early: bool
+    """Whether nothing got better for as many evaluations as it had patience for."""
+
+
+def train_jointly(
+    workflow: Workflow,
+    tasks: Sequence[Task],
+    *,
+    folder: Path,
+    options: JointOptions | None = None,
+    resume: bool = False,
+    on_update: OnUpdate | None = None,
+) -> JointResult:
+    """As `stretto.learn.joint.train_jointly` says."""
+    options = options or JointOptions()
+    check_names(tasks)
+    folds = folds_of(tasks, options)
+    kept = JointFolder(folder)
+    kept.check(resume=resume)
+    fresh = JointProgress(manifest=workflow.plan.manifest, tasks=tasks_digest(tasks), options=options)
+    with _Training(workflow, folds, kept, fresh) as training, claimed(folder):
+        kept.check(resume=resume)  # again: another may have trained there meanwhile
+        training.begin(resume=resume, on_update=on_update)
+        while not training.progress.has_ended:
+            training.advance(on_update)
+        return training.result()
+
+
+class _Training:
+    """One training in a folder that nobody else writes into."""
+
+    def __init__(self, workflow: Workflow, folds: Folds, kept: JointFolder, fresh: JointProgress) -> None:
+        self.progress = fresh
+        self._workflow = workflow
+        self._kept = kept
+        self._module = learning_module(workflow, fresh.options)
+        self._learners = Learners(self._module, fresh.options)
+        self._keeping = Keeping(workflow.store)
+        self._curve = Curve(kept.folder)
+        self._updating = Updating(self._module, folds.train, fresh.options, self._learners, self._keeping)
+        self._held_out = HeldOut(self._module, folds.held_out, fresh.options, self._keeping) if folds.held_out else None
+
+    def __enter__(self) -> "_Training":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._held_out is not None:
+            self._held_out.close()
+        self._module.close()
+        self._keeping.close()
+        self._curve.close()
+
+    def begin(self, *, resume: bool, on_update: OnUpdate | None) -> None:
+        """Take up what is in the folder, or evaluate what the training begins with."""
+        if resume:
+            self.progress = take_up(self._kept, self._module, self._learners, self.progress)
+        self._curve.cut(self.progress.reports)
+        if not resume:
+            self._save()  # from here on it can be resumed
+        if self._held_out is not None and not self.progress.reports:
+            self._tell(JointReport(update=0, runs=0, reward_mean=None, unknown=0, gradients={}), on_update)
+            self._save()
+
+    def advance(self, on_update: OnUpdate | None) -> None:
+        """Make one update, with all that follows it."""
+        options, number = self.progress.options, self.progress.update + 1
+        report = self._updating.make(number)
+        skipped = self.progress.skipped + 1 if report.skipped else 0
+        if skipped > MOST_SKIPPED:
+            raise LearningError(f"{skipped} updates in a row could not be made, the last because {report.skipped}")
+        self.progress = msgspec.structs.replace(self.progress, update=number, skipped=skipped)
+        self._tell(report, on_update)
+        if number % options.checkpoint_every == 0 or self.progress.has_ended:
+            self._save()
+
+    def _tell(self, report: JointReport, on_update: OnUpdate | None) -> None:
+        if self._is_due(report.update):
+            report = msgspec.structs.replace(report, held_out=self._evaluated(report.update))
+        self._curve.append(report)
+        self.progress = msgspec.structs.replace(self.progress, reports=self.progress.reports + 1)
+        if on_update is not None:
+            on_update(report)
+
+    def _is_due(self, update: int) -> bool:
+        options = self.progress.options
+        return self._held_out is not None and (update % options.evaluate_every == 0 or update == options.updates)
+
+    def _evaluated(self, update: int) -> HeldOutReport:
+        assert self._held_out is not None
+        found, best = self._held_out.measure(update), self.progress.best
+        is_best = best is None or best.reward_mean is None or found.reward_mean > best.reward_mean
+        if is_best:
+            self._kept.save_weights(self._module)
+            best = Best(update=update, reward_mean=found.reward_mean, weights=digests_of(self._module))
+        waited = 0 if is_best else self.progress.waited + 1
+        self.progress = msgspec.structs.replace(self.progress, best=best, waited=waited)
+        return HeldOutReport(reward_mean=found.reward_mean, runs=found.runs, unknown=found.unknown, is_best=is_best)
+
+    def _save(self) -> None:
+        """Keep everything; the state last, which is what counts."""
+        if self.progress.has_ended:
+            self._kept.save_weights(self._module)
+        weights = digests_of(self._module)
+        best = self.progress.best
+        if self._held_out is None:
+            best = Best(update=self.progress.update, reward_mean=None, weights=weights)
+        self.progress = msgspec.structs.replace(self.progress, weights=weights, best=best)
+        self._keeping.flush()
+        self._curve.sync()
+        self._kept.save(self.progress, self._module, self._learners)
+        self._kept.prune([weights, best.weights] if best is not None else [weights])
+
+    def result(self) -> JointResult:
+        """What it came to."""
+        best = self.progress.best
+        assert best is not None
+        checkpoints = self._kept.checkpoints(best.weights)
+        workflow = self._workflow
+        for name, path in checkpoints.items():
+            component = workflow.component(name)
+            assert isinstance(component, Trainable)
+            workflow = workflow.with_component(component.with_weights(str(path)))
+        return JointResult(
+            workflow=workflow,
+            folder=self._kept.folder,
+            best=best,
+            checkpoints=checkpoints,
+            reports=self._curve.read(self.progress.reports),
+            has_ended_early=self.progress.has_ended_early and self.progress.update < self.progress.options.updates,
+        )
