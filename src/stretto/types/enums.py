@@ -89,6 +89,8 @@ class Estimator(StrEnum):
 
     SCORE = "score"
     """Log-probability times what lies downstream: unbiased."""
+    RELAX = "relax"
+    """The same, less what a surrogate foretells, as a control variate: unbiased whatever that is worth."""
     ENUMERATE = "enumerate"
     """Everything downstream is run for each alternative: exact, at that many calls."""
     STRAIGHT_THROUGH = "straight-through"

@@ -19,6 +19,7 @@ from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.downstream import Downstream
 from stretto.learn.differentiable.enumerating import parted
+from stretto.learn.differentiable.foretelling import Foretelling
 from stretto.learn.differentiable.frame import ColumnFrame
 from stretto.learn.differentiable.gradients import Gradients, norms_of, unreached
 from stretto.learn.differentiable.host import Host
@@ -33,6 +34,7 @@ from stretto.learn.differentiable.settling import settle_estimators
 from stretto.learn.differentiable.states import States
 from stretto.learn.differentiable.surrogate import loss_of
 from stretto.learn.differentiable.underway import Computed, Underway, perturbed_in
+from stretto.learn.surrogates.of_choice import ChoiceSurrogate
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
 from stretto.types.enums import Estimator
@@ -41,6 +43,9 @@ from stretto.types.ids import Digest
 
 SEED_BITS: Final = 53
 """As the engine draws seeds."""
+
+MOST_DIGESTED: Final = 1_000_000
+"""Weights of which a digest is made with each batch that a surrogate learns from: some 2 ms."""
 
 Requests = Sequence[RunRequest | Mapping[str, object]]
 
@@ -82,6 +87,7 @@ class DifferentiableWorkflow(nn.Module):
         self._output = [(name, source_of(get, plan.output_reads, plan.slots)) for name, get in plan.output]
         self._downstream = Downstream(self._nodes)
         settle_estimators(self._nodes, self._downstream)
+        self._foretelling = Foretelling(self._nodes)
         self._digests: tuple[tuple[int, ...], dict[str, Digest]] | None = None
         self.skipped_updates = 0
         """How many backward passes gave gradients that were no numbers."""
@@ -111,6 +117,11 @@ class DifferentiableWorkflow(nn.Module):
             for each in those:
                 owners.setdefault(id(each), []).append(name)
         return tuple(dict.fromkeys(tuple(names) for names in owners.values() if len(names) > 1))
+
+    @property
+    def surrogates(self) -> Mapping[str, ChoiceSurrogate]:
+        """What was learnt of the choices of steps with `relax`, by step; by ``step#choice`` where one makes several."""
+        return self._foretelling.of_choices
 
     # requests
 
@@ -160,9 +171,11 @@ class DifferentiableWorkflow(nn.Module):
             drawn = Index([row for row, life in enumerate(cohort.lives) if life < len(batch.data)])
             columns = {name: column.take(drawn) for name, column in columns.items()}
         gain = gain_of(batch, cohort, self.plan.reward_weights)
+        loss = loss_of(batch, gain, self._downstream, self._foretelling)
+        self._foretelling.end(self._behaviour if self.training and loss.requires_grad else None)
         return Outcome(
             columns=columns,
-            loss=loss_of(batch, gain, self._downstream),
+            loss=loss,
             perturbed=perturbed_in(batch) if batch.adversaries else frozenset(),
             make_rewards=gain.of_runs,
             make_runs=partial(self._runs, batch, cohort, self._versions()),
@@ -195,6 +208,11 @@ class DifferentiableWorkflow(nn.Module):
 
     def _versions(self) -> tuple[int, ...]:
         return tuple(parameter._version for parameter in self._weights)  # noqa: SLF001  # torch's own count
+
+    def _behaviour(self, name: str) -> Digest:
+        """Of a component's weights as they are; empty for large ones, of which a batch need not make it."""
+        large = sum(each.numel() for each in self._parameters_of[name]) > MOST_DIGESTED
+        return Digest("") if large else weights_digest(self._modules_of[name].state_dict())
 
     def _runs(self, batch: Underway, cohort: Cohort, versions: tuple[int, ...]) -> list[Run]:
         if self._versions() != versions:

@@ -7,33 +7,40 @@ rows of one step, B runs.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 import torch
 from torch import Tensor
 
-from stretto.learn.differentiable.columns import Choices
 from stretto.learn.differentiable.downstream import Downstream
+from stretto.learn.differentiable.foretelling import Foretelling, Told
 from stretto.learn.differentiable.rewards import Gain
 from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.learn.estimators import chosen_logprob, score
 from stretto.types.enums import Estimator
 
+_SCORING: Final = frozenset({Estimator.SCORE, Estimator.RELAX})
 
-def loss_of(batch: Underway, gain: Gain, downstream: Downstream) -> Tensor:
+
+def loss_of(batch: Underway, gain: Gain, downstream: Downstream, foretelling: Foretelling) -> Tensor:
     """Minus the mean known reward in value; its gradient is estimated."""
     objective = gain.objective()
     for event in batch.events:
-        if isinstance(event, Computed) and event.choices and event.estimator is Estimator.SCORE:
-            for choice in event.choices.values():
-                term = _score(batch, gain, event, choice, downstream.terms(event.place))
+        if isinstance(event, Computed) and event.choices and event.estimator in _SCORING:
+            names = downstream.terms(event.place)
+            for name in event.choices:
+                term = _score(batch, gain, event, name, names, foretelling)
                 if term is not None:
                     objective = objective + term - term.detach()
     return objective * (-1.0 / gain.count)
 
 
-def _score(batch: Underway, gain: Gain, event: Computed, choice: Choices, names: frozenset[str]) -> Tensor | None:
-    """What a step's choices add to the sum over runs; None where nothing is downstream."""
-    terms = [term for name, term in gain.terms.items() if name in names]
+def _score(
+    batch: Underway, gain: Gain, event: Computed, name: str, names: frozenset[str], foretelling: Foretelling
+) -> Tensor | None:
+    """What one of a step's choices adds to the sum over runs; None where nothing is downstream."""
+    choice = event.choices[name]
+    terms = [term for each, term in gain.terms.items() if each in names]
     if not terms or not event.cohort.size:
         return None
     cost_L = torch.stack([term.weight * term.value_L.detach().double().cpu() for term in terms]).sum(0)
@@ -47,7 +54,11 @@ def _score(batch: Underway, gain: Gain, event: Computed, choice: Choices, names:
     cost_N = cost_L[lives]
     logp_N = chosen_logprob(choice.log_p_BA, choice.chosen_B)
     baseline_N = _others(lives.tolist(), runs.tolist(), (weight_N * cost_N).tolist(), known_N.tolist())
-    return (weight_N * score(logp_N, cost_N, baseline_N))[known_N].sum()
+    objective_N = score(logp_N, cost_N, baseline_N)
+    if event.estimator is Estimator.RELAX:
+        told = Told(reward_N=cost_N, baseline_N=baseline_N, weight_N=weight_N, known_N=known_N)
+        objective_N = objective_N - foretelling.control(event, name, told)
+    return (weight_N * objective_N)[known_N].sum()
 
 
 def _expected(batch: Underway, weights_L: Tensor, cost_L: Tensor, event: Computed) -> tuple[Tensor, Tensor]:

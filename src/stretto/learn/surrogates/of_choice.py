@@ -1,0 +1,101 @@
+"""A surrogate of a choice: foretells, for each alternative, the reward downstream of it.
+
+It is used as a control variate only, in the form whose own noise is integrated out (`control_by_trying`): one pass of
+its network answers for all alternatives, however many, so that nothing is won by relaxing the choice. A batch is used
+first and learnt from afterwards: neither the network nor the coefficient has seen the draws that they are used for,
+and the gradient is unbiased whatever they say. Shape letters: N rows, F features, A alternatives.
+"""
+
+from typing import Final
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from stretto.learn.estimators import control_by_trying
+from stretto.learn.surrogates.calibration import Calibration
+from stretto.learn.surrogates.control import Coefficient, control_by_logits, score_by_logits
+from stretto.learn.surrogates.learner import RECORDED_STEPS, Learner
+from stretto.learn.surrogates.report import SurrogateReport
+from stretto.learn.surrogates.rows import ChoiceRows
+from stretto.types.ids import Digest
+
+HELD_OUT: Final = 5
+"""Of recorded rows, the last fifth tells what the surrogate is worth before it learns from it too."""
+
+
+class ChoiceSurrogate:
+    """Of one choice of one step."""
+
+    def __init__(self, step: str, features: int, alternatives: int) -> None:
+        self.step = step
+        self.features = features
+        self.alternatives = alternatives
+        self.learner = Learner(features, alternatives)
+        self.coefficient = Coefficient(alternatives)
+        self.calibration = Calibration()
+        self.is_frozen = False
+        """It learns no more; its coefficient does."""
+
+    def foretold(self, features_NF: Tensor) -> Tensor:
+        """Of each row, the reward of every alternative: [N, A], detached."""
+        return self.learner.answer(features_NF)
+
+    def control(self, log_p_NA: Tensor, rows: ChoiceRows) -> Tensor:
+        """What is to be taken off the score's objective of each row, [N]; 0 while it is worth nothing.
+
+        What it foretells is taken less the baseline, as the score's reward is: where it foretells well nothing of the
+        baseline's own noise is left, and where it does not the baseline stays.
+        """
+        if self.coefficient.value == 0.0:
+            return torch.zeros(len(rows), dtype=torch.float64)
+        foretold_NA = self.foretold(rows.features_NF) - rows.baseline_N[:, None]
+        return self.coefficient.value * control_by_trying(log_p_NA, rows.chosen_N, foretold_NA)
+
+    def learn(self, rows: ChoiceRows, *, of: Digest | None = None) -> None:
+        """Learn from a batch that it was judged by. `of` is the digest of the weights that chose."""
+        if len(rows) and not self.is_frozen:
+            self._add(rows)
+            self.learner.learn(of=of)
+
+    def learn_recorded(self, rows: ChoiceRows, *, of: Digest | None = None) -> None:
+        """Learn from recorded rows, by some of which it is then judged, and learn from those too."""
+        everything, first = torch.arange(len(rows)), len(rows) - len(rows) // HELD_OUT
+        held, half = everything[first:], len(rows) // HELD_OUT // 2
+        self._add(rows.of(everything[:first]))
+        self.learner.learn(passes=RECORDED_STEPS, of=of)
+        for part in (held[:half], held[half:]):  # the coefficient of one half is judged by the other
+            self.judge(rows.of(part), of_runs=True)
+        self._add(rows.of(held))
+        self.learner.learn(of=of)
+
+    def report(self) -> SurrogateReport:
+        """What it is worth, and how old it is."""
+        return SurrogateReport(
+            step=self.step,
+            is_biased=False,
+            digest=self.learner.digest,
+            rows=self.learner.rows,
+            updates=self.learner.updates,
+            behind=self.learner.behind,
+            learnt_of=self.learner.learnt_of,
+            r_squared=self.calibration.r_squared,
+            bias=self.calibration.bias,
+            coefficient=self.coefficient.value,
+            variance_ratio=self.coefficient.variance_ratio,
+        )
+
+    def judge(self, rows: ChoiceRows, *, of_runs: bool = False) -> None:
+        """Note what it is worth, by rows that it has not learnt from."""
+        if not len(rows):
+            return
+        foretold_NA = self.foretold(rows.features_NF)
+        self.calibration.note(foretold_NA.gather(1, rows.chosen_N[:, None])[:, 0], rows.reward_N)
+        less_NA, reward_N = foretold_NA - rows.baseline_N[:, None], rows.reward_N - rows.baseline_N
+        plain_NA = score_by_logits(rows.log_p_NA, rows.chosen_N, reward_N)
+        control_NA = control_by_logits(rows.log_p_NA, rows.chosen_N, less_NA)
+        self.coefficient.note(plain_NA * rows.weight_N[:, None], control_NA * rows.weight_N[:, None], of_runs=of_runs)
+
+    def _add(self, rows: ChoiceRows) -> None:
+        chosen_NA = one_hot(rows.chosen_N, self.alternatives).double()
+        self.learner.add(rows.features_NF, chosen_NA * rows.reward_N[:, None], chosen_NA)
