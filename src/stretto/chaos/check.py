@@ -6,9 +6,10 @@ from typing import Final
 import msgspec
 
 from stretto.chaos.domains import Domains
-from stretto.chaos.places import Place, is_at, places_of
+from stretto.chaos.places import is_at
 from stretto.chaos.wrong_values import has_wrong_values
 from stretto.plan.model import Plan
+from stretto.plan.places import Place, places_of
 from stretto.spec.chaos_model import ChaosSpec, FaultKind, FaultSpec
 from stretto.spec.codes import SpecCode
 from stretto.spec.nodes import quote

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from stretto.chaos.places import Place, places_of
 from stretto.plan.model import Plan
+from stretto.plan.places import Place, places_of
 
 FieldDomains = Mapping[str, Sequence[str]]
 """Path of a field in a step's output, without indices → the values of its domain, then those of the contract's others:

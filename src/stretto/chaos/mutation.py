@@ -17,11 +17,11 @@ import msgspec
 
 from stretto.chaos.domains import Domains
 from stretto.chaos.draws import run_seed, source
-from stretto.chaos.places import step_of
 from stretto.chaos.schedule import Mutant, MutantSchedule
 from stretto.chaos.trial import Asked, Given, Trial
 from stretto.chaos.wrong_values import sites
 from stretto.engine.meaning import ALIGNMENTS
+from stretto.plan.places import step_of
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
 from stretto.types.enums import Reason, RunStatus, StepStatus

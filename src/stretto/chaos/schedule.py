@@ -14,8 +14,9 @@ from stretto.chaos.draws import draw, source
 from stretto.chaos.faults import FAULTS, Delivery, Work
 from stretto.chaos.harness import INDEX, Harness
 from stretto.chaos.ledger import Injection
-from stretto.chaos.places import is_at, step_of
+from stretto.chaos.places import is_at
 from stretto.chaos.wrong_values import Site, put, standing
+from stretto.plan.places import step_of
 from stretto.record.canonical import snapshot
 from stretto.record.model import decoded
 from stretto.spec.chaos_model import FaultKind, FaultSpec

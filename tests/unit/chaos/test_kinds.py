@@ -8,8 +8,8 @@ import pytest
 
 import stretto
 from stretto.chaos.experiment import Experiment
-from stretto.chaos.places import places_of
 from stretto.chaos.trial import Given
+from stretto.plan.places import places_of
 from stretto.spec.chaos import parse_chaos
 from stretto.spec.chaos_model import FaultKind
 from stretto.spec.fault_keys import USES
