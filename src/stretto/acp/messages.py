@@ -222,6 +222,22 @@ class Sla(Message, frozen=True, kw_only=True):
     min_success_rate: float | None = None
 
 
+class Tensor(Message, frozen=True, kw_only=True):
+    """A field that is a tensor."""
+
+    name: str = ""
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    """``F32`` when empty."""
+
+
+class Tensors(Message, frozen=True, kw_only=True):
+    """Which fields of a component are tensors that a gradient passes."""
+
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+
+
 class WireCard(Message, frozen=True, kw_only=True):
     """A card as it crosses the wire."""
 
@@ -240,6 +256,8 @@ class WireCard(Message, frozen=True, kw_only=True):
     description: str = ""
     sla: Sla = Sla()
     max_request_bytes: int = 0
+    tensors: Tensors = Tensors()
+    """Empty where it does not say."""
 
 
 class DescribeResponse(Message, frozen=True, kw_only=True):
@@ -256,6 +274,9 @@ class VjpRequest(Message, frozen=True, kw_only=True):
     gradient_handle: str = ""
     inputs: bytes = b""
     cotangents: bytes = b""
+    input: JsonObject = msgspec.field(default_factory=dict)
+    """The forward call's other fields."""
+    input_json: str = ""
 
 
 class VjpResponse(Message, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """A component's card: what it is and what it promises, without running it."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -16,6 +17,34 @@ ANY_ACTION = "*"
 
 CHOOSES: Final = "actions"
 """Capability of a component that makes choices to be learnt from: its answers carry them."""
+
+
+class Real(StrEnum):
+    """Numbers that a gradient passes, by safetensors' names."""
+
+    F32 = "F32"
+    F64 = "F64"
+
+
+class Tensor(msgspec.Struct, frozen=True, kw_only=True):
+    """A field of the input or output that is a tensor: in JSON a number, or lists of numbers of its shape."""
+
+    name: str
+    shape: tuple[int, ...] = ()
+    """Of one call, with no dimension for a batch; empty for a number."""
+    dtype: Real = Real.F32
+
+
+class Tensors(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a component can be differentiated, with respect to what."""
+
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+
+    @property
+    def carry(self) -> bool:
+        """Whether a gradient passes at all."""
+        return bool(self.inputs and self.outputs)
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +72,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[str, ...] = ()
     """Components that it is known to call; a workflow that lacks one does not load."""
     description: str = ""
+    tensors: Tensors | None = None
+    """Of a component that pulls gradients back (see `Differentiates`); None where it does not say which."""
 
     def action_of(self, request_input: JsonObject) -> str:
         """The action that a request asks for; empty when the card names none."""

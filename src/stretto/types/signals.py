@@ -3,7 +3,7 @@
 import msgspec
 
 from stretto.types.ids import StepPath
-from stretto.types.json import Json
+from stretto.types.json import Json, JsonObject
 from stretto.types.learning import Reward
 from stretto.types.messages import RunInfo
 
@@ -46,3 +46,10 @@ class Cotangents(msgspec.Struct, frozen=True, kw_only=True):
     """Named tensors, safetensors bytes."""
     gradient_handle: str = ""
     """Of the forward call, if the component kept what it needs."""
+    input: JsonObject = msgspec.field(default_factory=dict)
+    """The forward call's other fields: what is read and takes no gradient."""
+    answered_by: str = ""
+    """Digest of who answered the forward call, where that is not who the card says: another's gradient is of another
+    function."""
+    deadline: float | None = None
+    """Event-loop time by which an answer is useful."""

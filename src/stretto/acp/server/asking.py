@@ -55,7 +55,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return request_of(self.envelope, value, self.action, self.effect, self.deadline)
 
 
-def input_of(request: m.CallRequest) -> JsonObject:
+def input_of(request: m.CallRequest | m.VjpRequest) -> JsonObject:
     """The input of a request, from the object or from the text. Raises AcpError for a text that holds none."""
     if not request.input_json:
         return request.input

@@ -6,6 +6,7 @@ from stretto.acp import messages as m
 from stretto.acp.blob import CAPABILITY
 from stretto.acp.names import STEP_VERBS, Verb
 from stretto.acp.server.limits import Limits
+from stretto.acp.tensors import told_of
 from stretto.types.protocols import Component, Confirms, Differentiates, Reflects
 
 _MOST_USED_FIRST: Final = (Verb.EXECUTE, Verb.PLAN, Verb.OBSERVE)
@@ -24,11 +25,11 @@ class Promises(Protocol):
 
 def verbs_of(component: Component) -> tuple[Verb, ...]:
     """What a component can be asked: the three by which a step asks, or those of them that its card's capabilities
-    name; reflect and vjp where it has the method."""
-    named = tuple(verb for verb in STEP_VERBS if verb.value in component.card.capabilities)
-    more = [
-        verb for verb, offers in ((Verb.REFLECT, Reflects), (Verb.VJP, Differentiates)) if isinstance(component, offers)
-    ]
+    name; reflect and vjp where it has the method, and vjp not where its card tells that no gradient passes."""
+    card = component.card
+    named = tuple(verb for verb in STEP_VERBS if verb.value in card.capabilities)
+    pulls = isinstance(component, Differentiates) and (card.tensors is None or card.tensors.carry)
+    more = [verb for verb, offers in ((Verb.REFLECT, isinstance(component, Reflects)), (Verb.VJP, pulls)) if offers]
     return (*(named or _MOST_USED_FIRST), *more)
 
 
@@ -55,4 +56,5 @@ def wire_card(component: Component, limits: Limits) -> m.WireCard:
         description=card.description,
         sla=component.sla if isinstance(component, Promises) else m.Sla(),
         max_request_bytes=limits.max_request_bytes,
+        tensors=told_of(card.tensors),
     )

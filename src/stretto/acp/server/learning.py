@@ -13,6 +13,7 @@ from stretto.acp import messages as m
 from stretto.acp.failure import AcpError, failure_of
 from stretto.acp.names import Reason
 from stretto.acp.server.asked import run_of
+from stretto.acp.server.asking import input_of
 from stretto.acp.server.keys import ASK_AGAIN_MS
 from stretto.acp.server.limits import Limits
 from stretto.acp.server.making import Maker, timed_out
@@ -81,6 +82,8 @@ class Learning:
             inputs=request.inputs,
             cotangents=request.cotangents,
             gradient_handle=request.gradient_handle,
+            input=input_of(request),
+            deadline=deadline,
         )
         gradients: object
         gradients, result = await self._worked(served, partial(component.vjp, asked), deadline)

@@ -366,7 +366,7 @@ class DescribeResponse(_message.Message):
     def __init__(self, protocols: _Optional[_Iterable[str]] = ..., cards: _Optional[_Iterable[_Union[Card, _Mapping]]] = ...) -> None: ...
 
 class Card(_message.Message):
-    __slots__ = ("name", "version", "kind", "digest", "input", "output", "effects", "action_field", "idempotent", "confirms", "verbs", "capabilities", "description", "sla", "max_request_bytes")
+    __slots__ = ("name", "version", "kind", "digest", "input", "output", "effects", "action_field", "idempotent", "confirms", "verbs", "capabilities", "description", "sla", "max_request_bytes", "tensors")
     class EffectsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -389,6 +389,7 @@ class Card(_message.Message):
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     SLA_FIELD_NUMBER: _ClassVar[int]
     MAX_REQUEST_BYTES_FIELD_NUMBER: _ClassVar[int]
+    TENSORS_FIELD_NUMBER: _ClassVar[int]
     name: str
     version: str
     kind: str
@@ -404,7 +405,26 @@ class Card(_message.Message):
     description: str
     sla: Sla
     max_request_bytes: int
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., kind: _Optional[str] = ..., digest: _Optional[str] = ..., input: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., output: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., effects: _Optional[_Mapping[str, str]] = ..., action_field: _Optional[str] = ..., idempotent: _Optional[bool] = ..., confirms: _Optional[bool] = ..., verbs: _Optional[_Iterable[str]] = ..., capabilities: _Optional[_Iterable[str]] = ..., description: _Optional[str] = ..., sla: _Optional[_Union[Sla, _Mapping]] = ..., max_request_bytes: _Optional[int] = ...) -> None: ...
+    tensors: Tensors
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., kind: _Optional[str] = ..., digest: _Optional[str] = ..., input: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., output: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., effects: _Optional[_Mapping[str, str]] = ..., action_field: _Optional[str] = ..., idempotent: _Optional[bool] = ..., confirms: _Optional[bool] = ..., verbs: _Optional[_Iterable[str]] = ..., capabilities: _Optional[_Iterable[str]] = ..., description: _Optional[str] = ..., sla: _Optional[_Union[Sla, _Mapping]] = ..., max_request_bytes: _Optional[int] = ..., tensors: _Optional[_Union[Tensors, _Mapping]] = ...) -> None: ...
+
+class Tensors(_message.Message):
+    __slots__ = ("inputs", "outputs")
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    inputs: _containers.RepeatedCompositeFieldContainer[Tensor]
+    outputs: _containers.RepeatedCompositeFieldContainer[Tensor]
+    def __init__(self, inputs: _Optional[_Iterable[_Union[Tensor, _Mapping]]] = ..., outputs: _Optional[_Iterable[_Union[Tensor, _Mapping]]] = ...) -> None: ...
+
+class Tensor(_message.Message):
+    __slots__ = ("name", "shape", "dtype")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    DTYPE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    dtype: str
+    def __init__(self, name: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., dtype: _Optional[str] = ...) -> None: ...
 
 class Sla(_message.Message):
     __slots__ = ("max_latency_ms", "p95_latency_ms", "min_success_rate")
@@ -417,16 +437,20 @@ class Sla(_message.Message):
     def __init__(self, max_latency_ms: _Optional[float] = ..., p95_latency_ms: _Optional[float] = ..., min_success_rate: _Optional[float] = ...) -> None: ...
 
 class VjpRequest(_message.Message):
-    __slots__ = ("envelope", "gradient_handle", "inputs", "cotangents")
+    __slots__ = ("envelope", "gradient_handle", "inputs", "cotangents", "input", "input_json")
     ENVELOPE_FIELD_NUMBER: _ClassVar[int]
     GRADIENT_HANDLE_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
     COTANGENTS_FIELD_NUMBER: _ClassVar[int]
+    INPUT_FIELD_NUMBER: _ClassVar[int]
+    INPUT_JSON_FIELD_NUMBER: _ClassVar[int]
     envelope: Envelope
     gradient_handle: str
     inputs: bytes
     cotangents: bytes
-    def __init__(self, envelope: _Optional[_Union[Envelope, _Mapping]] = ..., gradient_handle: _Optional[str] = ..., inputs: _Optional[bytes] = ..., cotangents: _Optional[bytes] = ...) -> None: ...
+    input: _struct_pb2.Struct
+    input_json: str
+    def __init__(self, envelope: _Optional[_Union[Envelope, _Mapping]] = ..., gradient_handle: _Optional[str] = ..., inputs: _Optional[bytes] = ..., cotangents: _Optional[bytes] = ..., input: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., input_json: _Optional[str] = ...) -> None: ...
 
 class VjpResponse(_message.Message):
     __slots__ = ("result", "gradients")

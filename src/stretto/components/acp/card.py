@@ -9,8 +9,9 @@ import msgspec
 from stretto.acp.blob import CAPABILITY
 from stretto.acp.messages import DescribeResponse, WireCard
 from stretto.acp.names import STEP_VERBS, Verb
+from stretto.acp.tensors import tensors_of
 from stretto.acp.version import is_spoken
-from stretto.types.card import ANY_ACTION, ANY_OBJECT, Card
+from stretto.types.card import ANY_ACTION, ANY_OBJECT, Card, Tensors
 from stretto.types.enums import Effect
 from stretto.types.errors import UsageError
 from stretto.types.ids import digest_of
@@ -64,6 +65,7 @@ def card_of(name: str, wire: WireCard, verb: Verb, who: str) -> Card:
         confirms=wire.confirms,
         capabilities=tuple(each for each in wire.capabilities if each not in _OF_THE_WIRE),
         description=wire.description,
+        tensors=_tensors(wire, who),
     )
 
 
@@ -81,6 +83,13 @@ def _schema(schema: JsonObject, what: str, who: str) -> JsonObject:
         why = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
         raise UsageError(f"{who} says of its {what} what is no JSON Schema 2020-12: {why}") from error
     return schema
+
+
+def _tensors(wire: WireCard, who: str) -> Tensors | None:
+    try:
+        return tensors_of(wire.tensors)
+    except ValueError as error:
+        raise UsageError(f"{who} says of its tensors what no card can hold: {error}") from error
 
 
 def _effects(told: Mapping[str, str], who: str) -> dict[str, Effect]:

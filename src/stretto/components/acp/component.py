@@ -97,6 +97,16 @@ class AcpComponent:
         """Who it is on its own server."""
         return self._ref
 
+    @property
+    def pinned(self) -> Pinned:
+        """Whom its answers are held to."""
+        return self._pinned
+
+    @property
+    def takes_text(self) -> bool:
+        """Values go to its server as JSON text."""
+        return self._link.takes_text
+
     async def told(self, verb: Verb, request: m.Message, envelope: m.Envelope) -> m.Message:
         """The answer to a message that is about a call that is over. Raises ComponentError as a call does."""
         try:

@@ -1,8 +1,11 @@
 """Components on other servers that learn there, or can be differentiated there."""
 
+import asyncio
+import math
 from typing import Any, Final, cast
 
 import msgspec
+import orjson
 
 from stretto.acp import json_form, messages as m
 from stretto.acp.names import Verb
@@ -38,16 +41,29 @@ class _Differentiating:
     """A component that pulls gradients back."""
 
     async def vjp(self: Any, asked: Cotangents) -> bytes:  # Any: as above
-        """The gradients, safetensors bytes. Raises ComponentError as a call does."""
-        envelope = _envelope(self.ref, asked.run, asked.path, asked.inputs + asked.cotangents)
+        """The gradients, safetensors bytes. Raises ComponentError as a call does, and for those of another component
+        than answered the forward call, whatever `pin` says: they are of another function."""
+        who = self.pinned.forward(asked.answered_by)
+        envelope = _until(_envelope(who, asked.run, asked.path, asked.inputs + asked.cotangents), asked.deadline)
+        text = orjson.dumps(asked.input).decode() if self.takes_text and asked.input else ""
         request = m.VjpRequest(
             envelope=envelope,
             gradient_handle=asked.gradient_handle,
             inputs=asked.inputs,
             cotangents=asked.cotangents,
+            input={} if text else asked.input,
+            input_json=text,
         )
         answer = await self.told(Verb.VJP, request, envelope)
+        self.pinned.hold_forward(answer.result.component, asked.answered_by)
         return cast("bytes", answer.gradients)
+
+
+def _until(envelope: m.Envelope, deadline: float | None) -> m.Envelope:
+    if deadline is None:
+        return envelope
+    left_ms = (deadline - asyncio.get_running_loop().time()) * 1000.0
+    return msgspec.structs.replace(envelope, remaining_ms=max(0, min(LIMIT_MS, math.floor(left_ms))))
 
 
 def learning(verbs: tuple[str, ...]) -> type[AcpComponent]:

@@ -3,6 +3,8 @@
 import logging
 from typing import Final
 
+import msgspec
+
 from stretto.acp.messages import ComponentRef, WireCard
 from stretto.components.acp.settings import Pin
 from stretto.types.errors import Code, ComponentError
@@ -46,6 +48,22 @@ class Pinned:
             self._warned = told.digest
             _log.warning("%s answers as %s, and its card says %s", self._who, _named(told), _named(self._card))
         return {ANSWERED_BY: {"version": told.version, "digest": told.digest}}
+
+    def forward(self, digest: str) -> ComponentRef:
+        """Who is asked for a gradient: whoever answered the forward call, where that is known."""
+        asked = self.asked
+        return msgspec.structs.replace(asked, digest=digest) if digest else asked
+
+    def hold_forward(self, told: ComponentRef, digest: str) -> None:
+        """Raises ComponentError where somebody else pulled a gradient back than answered the forward call."""
+        expected = digest or self._card.digest
+        if told.digest and told.digest != expected:
+            raise ComponentError(
+                f"{self._who} pulled a gradient back as {_named(told)}, and the forward call was answered under digest "
+                f"{expected:.80}: it is the gradient of another function. The server was replaced; run the batch again",
+                Code.ABORTED,
+                retryable=False,
+            )
 
 
 def _named(ref: ComponentRef) -> str:

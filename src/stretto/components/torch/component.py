@@ -3,10 +3,10 @@
 import copy
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -18,7 +18,7 @@ from stretto.components.python.digest import source_of
 from stretto.components.python.place import home_of, refuse
 from stretto.components.python.raised import component_error
 from stretto.components.threads import threads_for
-from stretto.components.torch import choices
+from stretto.components.torch import choices, pulling
 from stretto.components.torch.options import TorchOptions, changed
 from stretto.components.torch.signature import (
     PROBABILITIES,
@@ -37,6 +37,9 @@ from stretto.types.ids import Digest, digest_of
 from stretto.types.json import Json, JsonObject
 from stretto.types.learning import Action, Reward
 from stretto.types.messages import Call, Request, Response
+from stretto.types.signals import Cotangents
+
+T = TypeVar("T")
 
 KIND: Final = "torch"
 
@@ -94,6 +97,7 @@ class TorchComponent:
             trainable=self.is_trainable,
             capabilities=(CHOOSES,) if signature.chooses else (),
             description=options.description or _first_line(self.target),
+            tensors=pulling.tensors_of(signature),
         )
 
     @property
@@ -153,15 +157,27 @@ class TorchComponent:
 
     async def __call__(self, request: Request) -> Response:
         """One row. Raises ComponentError for what the module raises."""
+        answer = partial(self._told, partial(self._answer, request))
         if self.options.inline:
-            return self._told(request)
-        done = await threads_for(request.call.path).run(self.options.name, partial(self._told, request))
+            return answer()
+        done = await threads_for(request.call.path).run(self.options.name, answer)
         response: Response = done.result()
         return msgspec.structs.replace(response, queue_ms=done.queue_ms) if done.queue_ms else response
 
-    def _told(self, request: Request) -> Response:
+    async def vjp(self, asked: Cotangents) -> bytes:
+        """The gradients of one row, for whoever asks from elsewhere.
+
+        Raises ComponentError for what cannot be asked, and for what the module raises.
+        """
+        pull = partial(self._told, partial(self._pull, asked))
+        if self.options.inline:
+            return pull()
+        gradients: bytes = (await threads_for(asked.path).run(self.options.name, pull)).result()
+        return gradients
+
+    def _told(self, do: Callable[[], T]) -> T:
         try:
-            return self._answer(request)
+            return do()
         except StrettoError:
             raise
         except Exception as error:
@@ -184,6 +200,12 @@ class TorchComponent:
         output |= {reward.name: reward.value for reward in rewards}
         actions = tuple(self._choose(name, found[name], request.call, output) for name in signature.chooses)
         return Response(output=output, actions=actions, rewards=rewards)
+
+    def _pull(self, asked: Cotangents) -> bytes:
+        signature, name = self.signature, self.options.name
+        given = pulling.Asked(name, pulling.tensors_of(signature), asked)
+        fields = pulling.fields_of(name, signature, given, asked.input, asked.run.reference)
+        return pulling.pulled(pulling.outputs_of(signature, self.compute(self.module, fields, rows=1)), given)
 
     def _choose(self, choice: str, logits_BA: Tensor, call: Call, output: JsonObject) -> Action:
         """Make a choice and add it to the output."""

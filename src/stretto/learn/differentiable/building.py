@@ -9,6 +9,7 @@ from stretto.learn.differentiable.inside import InsideNode
 from stretto.learn.differentiable.items import MapNode
 from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.outside import OutsideNode
+from stretto.learn.differentiable.remote import RemoteNode, pulls_back
 from stretto.learn.differentiable.rounds import LoopNode
 from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, Plan, SubOp, block_in
 
@@ -22,6 +23,8 @@ def _node(op: AnyOp, length: int, place: str) -> Node:
     match op:
         case CallOp(component=TorchComponent() as component):
             return InsideNode(op, component, length, place)
+        case CallOp() if pulls_back(op):
+            return RemoteNode(op, length, place)
         case CallOp():
             return OutsideNode(op, length, place)
         case MapOp():

@@ -5,7 +5,6 @@ import math
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from torch import Tensor, nn
@@ -28,7 +27,6 @@ from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.inside import InsideNode
 from stretto.learn.differentiable.outcome import Outcome
 from stretto.learn.differentiable.reading import column_of, source_of
-from stretto.learn.differentiable.recorded import rows_of_runs
 from stretto.learn.differentiable.records import Sealing
 from stretto.learn.differentiable.rewards import gain_of
 from stretto.learn.differentiable.roots import fill_roots
@@ -36,14 +34,11 @@ from stretto.learn.differentiable.settling import settle_estimators
 from stretto.learn.differentiable.states import States
 from stretto.learn.differentiable.surrogate import loss_of
 from stretto.learn.differentiable.underway import Computed, Underway, perturbed_in
-from stretto.learn.surrogates.file import load_surrogates, save_surrogates
 from stretto.learn.surrogates.of_choice import ChoiceSurrogate
-from stretto.learn.surrogates.report import SurrogateReport
-from stretto.learn.usable import Recorded
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
 from stretto.types.enums import Estimator
-from stretto.types.errors import UsageError
+from stretto.types.errors import ComponentError, ContractError, UsageError
 from stretto.types.ids import Digest
 
 SEED_BITS: Final = 53
@@ -128,29 +123,6 @@ class DifferentiableWorkflow(nn.Module):
         """What was learnt of the choices of steps with `relax`, by step; by ``step#choice`` where one makes several."""
         return self._foretelling.of_choices
 
-    def fit_surrogates(self, runs: Iterable[Run | Recorded]) -> Mapping[str, SurrogateReport]:
-        """Let every surrogate learn from recorded runs of the workflow; tells what each is then worth.
-
-        Raises LearningError where the runs tell nothing of a step.
-        """
-        recorded = [each if isinstance(each, Recorded) else Recorded(run=each) for each in runs]
-        for surrogate, node, choice in self._foretelling.choices:
-            names, weights = self._downstream.terms(node.place), self.plan.reward_weights
-            rows, policy = rows_of_runs(node, choice, recorded, names, weights)
-            surrogate.learn_recorded(rows, of=policy)
-        return {step: each.report() for step, each in self.surrogates.items()}
-
-    def save_surrogates(self, folder: str | Path) -> Path:
-        """Write every surrogate into a folder, by digest; raises StoreError when the disk refuses."""
-        return save_surrogates(self.surrogates, Path(folder))
-
-    def load_surrogates(self, folder: str | Path) -> None:
-        """Go on with those that a folder holds.
-
-        Raises UsageError for a step of which it holds none, or one of another form; StoreError for a damaged file.
-        """
-        load_surrogates(self.surrogates, Path(folder))
-
     # requests
 
     def batch(self, requests: Iterable[RunRequest | Mapping[str, object]]) -> Batch:
@@ -217,20 +189,29 @@ class DifferentiableWorkflow(nn.Module):
             raise UsageError(
                 "no reward of the batch depends on a parameter: the data flow reaches none, or every reward is unknown"
             )
-        loss.backward()  # type: ignore[no-untyped-call]  # torch's own
+        try:
+            loss.backward()  # type: ignore[no-untyped-call]  # torch's own
+        except ComponentError as error:
+            self.zero_grad()
+            if isinstance(error, ContractError):
+                raise
+            return self._skipped(f"{error}. All gradients were dropped")
         norms = norms_of(self._parameters_of)
         wrong = {name for name, norm in norms.items() if not math.isfinite(norm)}
         if not wrong:
             return Gradients(norms=norms, unreached=unreached(self._parameters_of))
         self.zero_grad()
-        self.skipped_updates += 1
         steps = [event for event in batch.events if isinstance(event, Computed)]
         last = next(event for event in reversed(steps) if event.op.component_name in wrong)  # type: ignore[attr-defined]  # of calls
         skipped = (
             f"the gradient of component '{last.op.component_name}' at step '{last.place}' is no number; "  # type: ignore[attr-defined]  # as above
             f"so is that of {len(wrong) - 1} more. All gradients were dropped"
         )
-        return Gradients(norms=dict.fromkeys(norms, 0.0), skipped=skipped)
+        return self._skipped(skipped)
+
+    def _skipped(self, why: str) -> Gradients:
+        self.skipped_updates += 1
+        return Gradients(norms=dict.fromkeys(self._parameters_of, 0.0), skipped=why)
 
     # records
 

@@ -1,0 +1,149 @@
+"""Steps whose component is elsewhere and pulls gradients back itself: called as any step outside, with tensors kept.
+
+Forward is the engine's own step call, one a row, and what it answers stands in the record. A row that the component
+itself answered carries a gradient, which is asked for when the loss goes back (`remote_pull`); one that failed, or
+that a fallback answered, carries none. The component's own weights learn nothing from that: gradients are of its
+inputs.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+import torch
+from torch import Tensor
+
+from stretto.components.torch.shape import DType, Shape
+from stretto.components.torch.values import tensor_of
+from stretto.engine.state import RunState
+from stretto.learn.differentiable.cohort import Cohort
+from stretto.learn.differentiable.columns import Column, Mixed, Rows, Tensors
+from stretto.learn.differentiable.fitting import fitted
+from stretto.learn.differentiable.index import Index
+from stretto.learn.differentiable.outside import OutsideNode, call_outside, rows_of
+from stretto.learn.differentiable.remote_check import Checking
+from stretto.learn.differentiable.remote_function import through
+from stretto.learn.differentiable.remote_pull import Answer, Pulling
+from stretto.learn.differentiable.underway import Underway
+from stretto.plan.model import CallOp
+from stretto.types import card
+from stretto.types.enums import StepStatus
+from stretto.types.errors import ContractError
+from stretto.types.json import Json, PathPart
+from stretto.types.protocols import Differentiates
+
+_DTYPES: Final = {card.Real.F32: DType.FLOAT32, card.Real.F64: DType.FLOAT64}
+
+_Told: TypeAlias = Mapping[str, Tensors]
+
+
+def pulls_back(op: CallOp) -> bool:
+    """Whether a step's component, which is no module, pulls gradients back."""
+    told = op.component.card.tensors
+    return isinstance(op.component, Differentiates) and told is not None and told.carry and not op.per_run
+
+
+class RemoteNode(OutsideNode):
+    """A step whose component pulls gradients back."""
+
+    def __init__(self, op: CallOp, length: int, place: str) -> None:
+        super().__init__(op, length, place)
+        told = op.component.card.tensors
+        assert told is not None
+        self.tensors = told
+        self.checking = Checking()
+        """How often a gradient is held against differences, and what came of it."""
+        given = {name for name, _ in self.inputs}
+        self._given = [each for each in told.inputs if each.name in given]
+
+    def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
+        leaves = self._leaves(inputs) if torch.is_grad_enabled() else {}
+        data = rows_of(inputs, cohort.size)
+        before = {life: len(state.run.steps) for life, state in _states(batch, cohort)}
+        column = call_outside(batch, self.call, cohort, data, self.length)
+        if not leaves:
+            return column
+        answers = self._answers(batch, cohort, column, before)
+        values = {each.name: self._output(each, column.json) for each in self.tensors.outputs}
+        pulling = Pulling(
+            batch=batch,
+            place=self.place,
+            op=self.call,
+            tensors=self.tensors,
+            cohort=cohort,
+            data=data,
+            answers=answers,
+            checking=self.checking,
+            leaves=[*leaves],
+        )
+        passed = through(pulling, [*values.values()], [*leaves.values()])
+        return Answered(column.json, dict(zip(values, passed, strict=True)))
+
+    def _leaves(self, inputs: Mapping[str, Column]) -> dict[str, Tensor]:
+        """The inputs to which a gradient can go on, as the card has them."""
+        found: dict[str, Tensor] = {}
+        for each in self._given:
+            column = inputs[each.name]
+            if isinstance(column, Tensors) and column.value.requires_grad:
+                where = f"'{each.name}' of component '{self.call.component_name}' at step '{self.place}'"
+                found[each.name] = fitted(column, _shape(each), where)[0].cpu()
+        return found
+
+    def _answers(
+        self, batch: Underway, cohort: Cohort, column: Column, before: Mapping[int, int]
+    ) -> list[Answer | None]:
+        """Of each row how it was answered, None where it was not by the component itself."""
+        found: list[Answer | None] = []
+        for row, (life, state) in enumerate(_states(batch, cohort)):
+            path = cohort.path(row, self.op.name)
+            told = [each for each in state.run.steps[before[life] :] if each.path == path]
+            is_own = bool(told) and told[-1].status is StepStatus.OK and row not in cohort.failed
+            found.append(Answer.of(told[-1], state.info, column.json[row]) if is_own else None)
+        return found
+
+    def _output(self, told: card.Tensor, rows: Sequence[Json]) -> Tensors:
+        """A field of what was answered, null where it is not there. Raises ContractError for what is no such tensor."""
+        values = [row.get(told.name) if isinstance(row, dict) else None for row in rows]
+        shape = _shape(told)
+        try:
+            value = tensor_of(values, Shape(*shape.dims, dtype=shape.dtype, absent=0))
+        except (ValueError, TypeError) as error:
+            raise ContractError(
+                f"component '{self.call.component_name}' at step '{self.place}' answered {told.name!r} that is no "
+                f"tensor of {list(told.shape)} of {told.dtype}, as its card says: {error}; correct one of them"
+            ) from error
+        here = torch.tensor([each is not None for each in values])
+        return Mixed(value, None if bool(here.all()) else here, values)
+
+
+class Answered(Rows):
+    """What was answered, as it was told, with the graph of those fields that are tensors."""
+
+    def __init__(self, values: list[Json], tensors: _Told) -> None:
+        super().__init__(values)
+        self._tensors = tensors
+
+    def below(self, part: PathPart) -> Column:
+        return self._tensors[part] if isinstance(part, str) and part in self._tensors else super().below(part)
+
+    def take(self, index: Index) -> Column:
+        values = self.values
+        taken = {name: each.take(index) for name, each in self._tensors.items()}
+        return Answered([values[row] for row in index.rows], _all_tensors(taken))
+
+    def scatter(self, index: Index, size: int) -> Column:
+        spread = super().scatter(index, size)
+        scattered = {name: each.scatter(index, size) for name, each in self._tensors.items()}
+        return Answered(spread.json, _all_tensors(scattered))
+
+
+def _all_tensors(columns: Mapping[str, Column]) -> _Told:
+    return {name: each for name, each in columns.items() if isinstance(each, Tensors)}
+
+
+def _shape(told: card.Tensor) -> Shape:
+    return Shape(*told.shape, dtype=_DTYPES[told.dtype])
+
+
+def _states(batch: Underway, cohort: Cohort) -> list[tuple[int, RunState]]:
+    lives = [*cohort.lives]
+    return [*zip(lives, batch.states.of(lives), strict=True)]
