@@ -4,7 +4,6 @@ Shape letters: B accounts, D the width of a state.
 """
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypedDict
 
 import torch
@@ -194,13 +193,14 @@ class Router(nn.Module):
         return {"decision": expected * self.sharpness.exp(), "risk": risk[:, 0]}
 
 
-@stretto.reward("bank", terms=("utility",), inline=True)
-def bank(outcome: str, context: stretto.Context) -> float | tuple[None, str]:
-    """What the outcome came to, once it is known whether the card holder defaulted."""
-    known = context.reference
-    if not isinstance(known, Mapping):
-        return None, "whether the card holder defaulted is not known yet"
-    return UTILITY[outcome][bool(known["defaulted"])]
+@stretto.differentiable("bank", "1.0.0", context=["outcome", "reference"], rewards=["utility"], inline=True)
+def bank(outcome: list[str], reference: list[dict[str, bool] | None]) -> Annotated[Tensor, Shape(dtype="float64")]:
+    """What the outcome came to; unknown until it is known whether the card holder defaulted."""
+    worth = [
+        math.nan if known is None else UTILITY[what][known["defaulted"]]
+        for what, known in zip(outcome, reference, strict=True)
+    ]
+    return torch.tensor(worth, dtype=torch.float64)
 
 
 @stretto.differentiable(

@@ -88,7 +88,7 @@ class StepRecord(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):  #
     simulated: bool = False
     """It stands downstream of a substitute, so folds leave it out unless asked."""
     reused_from: str = ""
-    """Run id whose recorded response stands here, in a resumed or replayed run."""
+    """Run id whose recorded response stands here, in a resumed or replayed run, or in a later pass over a batch."""
 
     @property
     def is_quarantined(self) -> bool:

@@ -25,6 +25,7 @@ from stretto.learn.differentiable.gradients import Gradients, norms_of, unreache
 from stretto.learn.differentiable.host import Host
 from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.inside import InsideNode
+from stretto.learn.differentiable.kept import KeptAnswers
 from stretto.learn.differentiable.outcome import Outcome
 from stretto.learn.differentiable.reading import column_of, source_of
 from stretto.learn.differentiable.records import Sealing
@@ -125,13 +126,17 @@ class DifferentiableWorkflow(nn.Module):
 
     # requests
 
-    def batch(self, requests: Iterable[RunRequest | Mapping[str, object]]) -> Batch:
+    def batch(self, requests: Iterable[RunRequest | Mapping[str, object]], *, keep_pure: bool = False) -> Batch:
         """Check requests once, for many passes over them or over parts of them.
 
-        Raises InputError for an input that does not fit the contract.
+        With `keep_pure`, what a pure step outside answers to a request is kept with the batch, and stands in later
+        passes where the step is asked the same: a record then names the run that asked in `reused_from`. Leave it out
+        where a pure component draws by `context.rng`: it would draw once. Raises InputError for an input that does not
+        fit the contract.
         """
         made = [each if isinstance(each, RunRequest) else RunRequest(input=each) for each in requests]
-        return Batch(self.plan, [admit(self.plan, each) for each in made])
+        kept = KeptAnswers() if keep_pure else None
+        return Batch(self.plan, [admit(self.plan, each) for each in made], kept=kept)
 
     def forward(self, requests: Batch | Requests, *, seeds: Sequence[int] | None = None) -> Outcome:
         """Run a batch. `seeds` decide the choices, as they would in the engine; drawn anew where none are given."""

@@ -4,14 +4,18 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from stretto.engine.call import StepCall
-from stretto.engine.state import Lane, StepFailed
+from stretto.engine.state import Lane, StepFailed, milliseconds
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Column, Rows
+from stretto.learn.differentiable.kept import Kept, KeptAnswers, Key, Stood, may_be_kept
 from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.reading import Expression
 from stretto.learn.differentiable.underway import Recorded, Underway
 from stretto.plan.model import CallOp
+from stretto.types.enums import StepStatus
 from stretto.types.json import Json, JsonObject
 
 
@@ -21,9 +25,64 @@ class OutsideNode(Node):
     def __init__(self, op: CallOp, length: int, place: str) -> None:
         super().__init__(op, op.inputs, length, place)
         self.call = op
+        self._may_be_kept = may_be_kept(op)
 
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
-        return call_outside(batch, self.call, cohort, rows_of(inputs, cohort.size), self.length)
+        data = rows_of(inputs, cohort.size)
+        if batch.data.kept is None or not self._may_be_kept:
+            return call_outside(batch, self.call, cohort, data, self.length)
+        return self._kept(batch, batch.data.kept, cohort, data)
+
+    def _kept(self, batch: Underway, kept: KeptAnswers, cohort: Cohort, data: Sequence[JsonObject]) -> Column:
+        """What stands of earlier passes, and of the rest what the component answers now."""
+        keys = [self._key(batch, life, each) for life, each in zip(cohort.lives, data, strict=True)]
+        found = {row: answer for row, key in enumerate(keys) if (answer := kept.get(key)) is not None}
+        missing = [row for row in range(cohort.size) if row not in found]
+        if found:
+            self._stand(batch, cohort, found)
+        values: list[Json] = [found[row].output if row in found else None for row in range(cohort.size)]
+        if missing:
+            within = cohort.narrowed(missing)
+            answered = call_outside(batch, self.call, within, [data[row] for row in missing], self.length)
+            cohort.fail(within, missing)
+            for row, value in zip(missing, answered.json, strict=True):
+                values[row] = value
+            self._keep(batch, kept, cohort, {row: keys[row] for row in missing}, values)
+        return Rows(values)
+
+    def _key(self, batch: Underway, life: int, asked: JsonObject) -> Key | None:
+        """Under which an answer is kept; None for what is not JSON, which the engine's call refuses.
+
+        In MessagePack, which tells NaN from null and costs a fifth of holding JSON to its limits.
+        """
+        try:
+            return self.place, batch.data.places[batch.states.runs[life]], msgspec.msgpack.encode(asked)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return None
+
+    def _stand(self, batch: Underway, cohort: Cohort, found: Mapping[int, Kept]) -> None:
+        name, lives = self.op.name, cohort.lives
+        at_ms = milliseconds(batch.now() - batch.states.started)
+        batch.events.append(
+            Stood([(lives[row], cohort.path(row, name), answer) for row, answer in found.items()], at_ms)
+        )
+        for row, answer in found.items():
+            if answer.record.rewards:
+                batch.states.give(lives[row], answer.record.rewards)
+
+    def _keep(
+        self, batch: Underway, kept: KeptAnswers, cohort: Cohort, keys: Mapping[int, Key | None], values: list[Json]
+    ) -> None:
+        """Keep what was answered, but not what answered in place of the component."""
+        recorded = batch.events[-1]
+        assert isinstance(recorded, Recorded)
+        of_path = {(life, record.path): record for life, records in recorded.records for record in records}
+        for row, key in keys.items():
+            life = cohort.lives[row]
+            record = of_path.get((life, cohort.path(row, self.op.name)))
+            if key is not None and record is not None and record.status is StepStatus.OK:
+                (state,) = batch.states.of([life])
+                kept.put(key, Kept(output=values[row], record=record, run_id=state.run.id))
 
 
 def rows_of(inputs: Mapping[str, Column], size: int) -> list[JsonObject]:

@@ -14,6 +14,7 @@ from stretto.engine.work import read_output
 from stretto.learn.adversity.marks import PERTURBED, mark
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Choices
+from stretto.learn.differentiable.kept import Stood
 from stretto.learn.differentiable.outside import rows_of
 from stretto.learn.differentiable.underway import Computed, Event, Held, Recorded, Skipped, Underway
 from stretto.plan.model import CallOp, Frame, Plan
@@ -81,7 +82,7 @@ class Sealing:
         found: list[list[StepRecord]] = [[] for _ in range(size)]
         ended: set[int] = set()
         for event in self._batch.events:
-            told = event.records if isinstance(event, Recorded) else self._told(event)
+            told = event.records if isinstance(event, Recorded | Stood) else self._told(event)
             for life, records in told:
                 if life < size and life not in ended:
                     found[life] += records

@@ -158,7 +158,7 @@ class _Gathered:
 
 def _gather_outside(batch: Underway, gathered: _Gathered) -> None:
     """Add what steps outside gave; of a name the last."""
-    told = [(life, batch.states.of([life])[0].rewards) for life in range(gathered.lives) if batch.states.has(life)]
+    told = [(life, rewards) for life in range(gathered.lives) if (rewards := batch.states.given(life))]
     for name in dict.fromkeys(reward.name for _, rewards in told for reward in rewards):
         latest = {life: reward.value for life, rewards in told for reward in rewards if reward.name == name}
         given = [torch.nan if value is None else value for value in latest.values()]

@@ -5,6 +5,7 @@ makes none until its runs are asked for.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
@@ -13,6 +14,7 @@ from stretto.engine.state import RunState
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.host import Host
 from stretto.types.budget import Budget
+from stretto.types.learning import Reward
 
 
 class States:
@@ -30,6 +32,8 @@ class States:
         self._seeds = seeds
         self._states: dict[int, RunState] = {}
         self._budgets: dict[int, Budget] = {}
+        self._given: defaultdict[int, list[Reward]] = defaultdict(list)
+        """Rewards of lives without a state."""
 
     def shadow(self, life: int) -> int:
         """Another life of the same run; nothing that it does is recorded."""
@@ -48,9 +52,16 @@ class States:
         """What a life may spend; its state must be there."""
         return self._budgets[life]
 
-    def has(self, life: int) -> bool:
-        """Whether its state was made."""
-        return life in self._states
+    def give(self, life: int, rewards: Sequence[Reward]) -> None:
+        """Note what a step gave to a life, whose state may not be there yet."""
+        if life in self._states:
+            self._states[life].rewards.extend(rewards)
+        else:
+            self._given[life].extend(rewards)
+
+    def given(self, life: int) -> Sequence[Reward]:
+        """What steps outside gave to a life."""
+        return self._states[life].rewards if life in self._states else self._given.get(life, ())
 
     async def _begin(self, lives: set[int]) -> None:
         for life in sorted(lives):
@@ -59,4 +70,5 @@ class States:
             request = msgspec.structs.replace(admitted.request, seed=self._seeds[run])
             state, budget = self.host.begin(msgspec.structs.replace(admitted, request=request))
             state.started, state.run.started_at_ns = self.started, self.started_at_ns
+            state.rewards.extend(self._given.pop(life, ()))
             self._states[life], self._budgets[life] = state, budget

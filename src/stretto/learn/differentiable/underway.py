@@ -14,6 +14,7 @@ from stretto.learn.adversity.adversary import Adversary
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Choices, Column
 from stretto.learn.differentiable.data import Batch
+from stretto.learn.differentiable.kept import Stood
 from stretto.learn.differentiable.states import States
 from stretto.plan.model import Op
 from stretto.record.canonical import exact
@@ -91,7 +92,7 @@ class Underway:
     """Of each component that is perturbed in some runs, what does it."""
     weights_L: Tensor | None = None
     """Of each life, how likely it is among those of its run, with its graph; None while each run has one."""
-    events: list[Event | Recorded] = field(default_factory=list)
+    events: list[Event | Recorded | Stood] = field(default_factory=list)
 
     def keep(self, cohort: Cohort, row: int, record: StepRecord) -> None:
         """Record a step of one row at once, as the engine does: what comes after may read of it."""
