@@ -42,18 +42,24 @@ def chosen_of(component: str, choice: str, log_p_BA: Tensor, draws_B: Draws | No
     In numpy, which takes a microsecond for what torch takes five. Raises ComponentError for rows without probabilities.
     """
     p_BA = np.exp(log_p_BA.detach().cpu().numpy())
+    if draws_B is None:
+        _hold_numbers(component, choice, p_BA)
+        return torch.from_numpy(p_BA.argmax(1))
+    below_BA = p_BA.cumsum(1)
+    drawn_B = (below_BA <= draws_B[:, None]).sum(1)
+    if not (draws_B < below_BA[:, -1]).all():  # no numbers, or rounding leaves some of the draw
+        _hold_numbers(component, choice, p_BA)
+        last_possible_B = p_BA.shape[1] - 1 - (p_BA[:, ::-1] > 0).argmax(1)
+        drawn_B = np.minimum(drawn_B, last_possible_B)
+    return torch.from_numpy(drawn_B)
+
+
+def _hold_numbers(component: str, choice: str, p_BA: Draws) -> None:
     if np.isnan(p_BA).any():
         raise ComponentError(
             f"component '{component}' gives no probabilities for {choice!r}: its logits are NaN, or none is available",
             Code.INTERNAL,
         )
-    if draws_B is None:
-        return torch.from_numpy(p_BA.argmax(1))
-    drawn_B = (p_BA.cumsum(1) <= draws_B[:, None]).sum(1)
-    alternatives = p_BA.shape[1]
-    if drawn_B.max() == alternatives:  # where rounding leaves some of the draw, the last that is possible
-        drawn_B = np.minimum(drawn_B, alternatives - 1 - (p_BA[:, ::-1] > 0).argmax(1))
-    return torch.from_numpy(drawn_B)
 
 
 def action_of(

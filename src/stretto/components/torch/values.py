@@ -10,6 +10,12 @@ from stretto.types.errors import ContractError
 from stretto.types.json import Json
 
 
+def dtype_of(shape: Shape) -> torch.dtype:
+    """Its element type, as torch has it."""
+    found: torch.dtype = getattr(torch, shape.dtype)
+    return found
+
+
 def tensor_of(rows: Sequence[Json], what: Tensorial) -> Tensor:
     """B rows of JSON as one tensor. Raises ValueError or TypeError for rows that are not what it says."""
     if isinstance(what, OneOf):
@@ -17,7 +23,7 @@ def tensor_of(rows: Sequence[Json], what: Tensorial) -> Tensor:
     if what.absent is not None:
         filled = what.filled
         rows = [filled if row is None else row for row in rows]
-    made = torch.tensor(rows, dtype=getattr(torch, what.dtype))
+    made = torch.tensor(rows, dtype=dtype_of(what))
     if made.shape[1:] != what.dims:
         raise ValueError(f"rows of shape {list(made.shape[1:])}, where {what!r} is said")
     return made

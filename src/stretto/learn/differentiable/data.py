@@ -28,6 +28,8 @@ class Batch:
         self.admitted = admitted
         self.input = Rows([each.value for each in admitted])
         self.references: list[Json] = [each.request.reference for each in admitted]
+        self.seeds = [each.request.seed for each in admitted]
+        """Those that were asked for."""
         self.has_resources = any(each.request.resources for each in admitted)
         self.has_memory = any(each.request.memory is not None for each in admitted)
         self.kept = kept

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from stretto.components.torch.shape import OneOf, Shape, Tensorial
-from stretto.components.torch.values import tensor_of
+from stretto.components.torch.values import dtype_of, tensor_of
 from stretto.learn.differentiable.columns import Choices, Column, Tensors
 from stretto.types.errors import ContractError
 from stretto.types.json import Json
@@ -30,7 +30,7 @@ def _of_tensors(column: Tensors, what: Shape, where: str) -> tuple[Tensor, list[
         raise ContractError(
             f"{where} takes {what!r}, rows of {list(what.dims)}, and is given rows of {list(value.shape[1:])}"
         )
-    dtype = getattr(torch, what.dtype)
+    dtype = dtype_of(what)
     if value.dtype is not dtype:
         value = value.to(dtype)
     if present is None or what.absent is None:

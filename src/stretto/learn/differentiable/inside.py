@@ -9,22 +9,21 @@ from torch import Tensor
 
 from stretto.components.torch import choices
 from stretto.components.torch.component import TorchComponent
-from stretto.components.torch.shape import DType, Shape, Tensorial
-from stretto.components.torch.signature import PROBABILITIES, REFERENCE
+from stretto.components.torch.shape import DType, Shape
+from stretto.components.torch.signature import PROBABILITIES
 from stretto.learn.adversity.adversary import StepRows
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices, Column, Fields, Probabilities, Rows, Tensors, spread
+from stretto.learn.differentiable.columns import Choices, Column, Fields, Probabilities, Tensors, spread
 from stretto.learn.differentiable.fitting import fitted
+from stretto.learn.differentiable.given import Taking
 from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.merging import select, where
 from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.outside import call_outside, rows_of
-from stretto.learn.differentiable.reading import below
+from stretto.learn.differentiable.reading import column_at
 from stretto.learn.differentiable.relaxing import relaxed
 from stretto.learn.differentiable.underway import Computed, Underway
-from stretto.plan.check import Check
-from stretto.plan.expr.access import PathOf
-from stretto.plan.model import INPUT, CallOp
+from stretto.plan.model import CallOp
 from stretto.types.enums import Estimator
 from stretto.types.json import JsonObject
 
@@ -39,34 +38,24 @@ class InsideNode(Node):
         self.name = component.options.name
         self.estimator = op.estimator or Estimator.SCORE
         """By which its choices are learnt from."""
-        sources = dict(self.inputs)
-        self._of_input = {
-            name: source.parts
-            for name, source in sources.items()
-            if isinstance(source, PathOf) and source.slot == INPUT
-        }
-        self._where = {
-            each.name: f"'{each.name}' of component '{self.name}' at step '{place}'"
-            for each in component.signature.tensors
-        }
-        self._checks = {
-            name: Check(schema)
-            for name, schema in _properties(component).items()
-            if op.input_check is not None and name in sources
-        }
+        self._taking = Taking(component, dict(self.inputs), place, checks=op.input_check is not None)
+
+    def read(self, batch: Underway, cohort: Cohort) -> dict[str, Column]:
+        asked = self._taking.asked(batch, cohort).columns
+        return {name: asked[name] if name in asked else column_at(source, cohort.frame) for name, source in self.paths}
 
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
-        given, misfits = self._given(batch, cohort, inputs)
-        if not misfits:
-            return self._computed(batch, cohort, inputs, given)
-        fitting = [row for row in range(cohort.size) if row not in misfits]
-        answered = self._asked(batch, cohort, inputs, sorted(misfits))
+        given = self._taking.given(batch, cohort, inputs)
+        if not given.misfits:
+            return self._computed(batch, cohort, inputs, given.fields)
+        fitting = [row for row in range(cohort.size) if row not in given.misfits]
+        answered = self._asked(batch, cohort, inputs, sorted(given.misfits))
         if not fitting:
             return self._as_computed(answered)
         index = Index(fitting)
         within = cohort.narrowed(fitting)
         taken = {name: column.take(index) for name, column in inputs.items()}
-        column = self._computed(batch, within, taken, {name: index.of(value) for name, value in given.items()})
+        column = self._computed(batch, within, taken, {name: index.of(value) for name, value in given.fields.items()})
         computed = column.scatter(index, cohort.size)
         here = answered.present
         return (
@@ -74,49 +63,6 @@ class InsideNode(Node):
             if here is not None and not here.any()
             else select(index.mask(cohort.size), computed, self._as_computed(answered))
         )
-
-    def _given(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> tuple[dict[str, Any], set[int]]:
-        """What the module is called with, and the rows that break its schema."""
-        signature = self.component.signature
-        given: dict[str, Any] = {}
-        misfits: set[int] = set()
-        for tensor in signature.tensors:
-            column = inputs.get(tensor.name) or Rows([None] * cohort.size)
-            given[tensor.name], wrong = self._fitted(batch, cohort, column, tensor.name, tensor.what)
-            misfits.update(wrong)
-        for plain in signature.plain:
-            values = inputs[plain.name].json
-            check = self._checks.get(plain.name)
-            if check is not None:
-                misfits.update(row for row, value in enumerate(values) if not check.is_valid(value))
-            if plain.convert is not None:
-                values = [None if row in misfits else plain.convert(value) for row, value in enumerate(values)]
-            given[plain.name] = values
-        if signature.takes_reference:
-            runs, references = batch.states.runs, batch.data.references
-            given[REFERENCE] = [references[runs[life]] for life in cohort.lives]
-        return given, misfits
-
-    def _fitted(
-        self, batch: Underway, cohort: Cohort, column: Column, name: str, what: Tensorial
-    ) -> tuple[Tensor, list[int]]:
-        where = self._where[name]
-        if not (cohort.is_whole and name in self._of_input):
-            return self._checked(column, name, what, where)
-        parts = self._of_input[name]
-
-        def make(data: Any) -> tuple[Tensor, list[int]]:
-            return self._checked(below(data.input, parts), name, what, where)
-
-        found: tuple[Tensor, list[int]] = batch.data.once((self, name), make, _part)
-        return found
-
-    def _checked(self, column: Column, name: str, what: Tensorial, where: str) -> tuple[Tensor, list[int]]:
-        value, wrong = fitted(column, what, where)
-        check = self._checks.get(name)
-        if check is not None and isinstance(column, Rows):
-            wrong = [row for row, each in enumerate(column.values) if not check.is_valid(each)]
-        return value, wrong
 
     def _asked(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], misfits: list[int]) -> Column:
         """Rows that break the schema, handed to the engine's call, which says so or lets a fallback answer."""
@@ -145,11 +91,15 @@ class InsideNode(Node):
         started = batch.now()
         signature = self.component.signature
         found, told = self._found(batch, cohort, given)
-        unknown = _unknown([found[name] for name in signature.rewards], given)
-        if unknown is not None:
-            found = self._but_unknown(batch, given, found, unknown)
+        rewards: dict[str, tuple[Tensor, Tensor | None]] = {}
+        if signature.rewards:
+            unknown = _unknown([found[name] for name in signature.rewards], given)
+            if unknown is not None:
+                found = self._but_unknown(batch, given, found, unknown)
+            rewards = {name: (found[name], _known(found[name], unknown)) for name in signature.rewards}
         fields: dict[str, Column] = {name: Tensors(found[name]) for name in signature.outputs}
-        fields |= {name: Tensors(found[name], _known(found[name], unknown)) for name in signature.rewards}
+        for name, (value, known) in rewards.items():
+            fields[name] = Tensors(value, known)
         chosen: dict[str, Choices] = {}
         for name in signature.chooses:
             chosen[name] = choice = self._chosen(batch, cohort, name, found[name])
@@ -170,7 +120,7 @@ class InsideNode(Node):
                 estimator=self.estimator,
                 weights_L=batch.weights_L,
                 lives=len(batch.states.runs),
-                rewards={name: (found[name], _known(found[name], unknown)) for name in signature.rewards},
+                rewards=rewards,
                 perturbed=told,
             )
         )
@@ -216,7 +166,7 @@ class InsideNode(Node):
 
 def _unknown(rewards: Sequence[Tensor], given: Mapping[str, Any]) -> Tensor | None:
     """[B], true where a reward is NaN of inputs that are numbers: it is not known. None where none is."""
-    if not any(math.isnan(reward.detach().sum()) for reward in rewards):
+    if not math.isnan(sum(float(reward.detach().sum()) for reward in rewards)):
         return None
     found = torch.stack([torch.isnan(reward.detach()) for reward in rewards]).any(0).cpu()
     for value in given.values():
@@ -228,14 +178,3 @@ def _unknown(rewards: Sequence[Tensor], given: Mapping[str, Any]) -> Tensor | No
 def _known(reward: Tensor, unknown: Tensor | None) -> Tensor | None:
     """[B], false where the reward is not known; None where all are."""
     return None if unknown is None else ~(unknown & torch.isnan(reward.detach()).cpu())
-
-
-def _properties(component: TorchComponent) -> dict[str, Any]:
-    found = component.card.input["properties"]
-    assert isinstance(found, dict)
-    return found
-
-
-def _part(made: tuple[Tensor, list[int]], index: Index) -> tuple[Tensor, list[int]]:
-    value, wrong = made
-    return value[index.tensor], [place for place, row in enumerate(index.rows) if row in wrong] if wrong else []

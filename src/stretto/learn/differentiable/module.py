@@ -281,4 +281,4 @@ def _copies(modules: Mapping[str, nn.Module]) -> dict[str, nn.Module]:
 def _seeds(data: Batch) -> list[int]:
     """Those that were asked for, else drawn."""
     draw = random.getrandbits  # spreads choices, keeps no secret
-    return [draw(SEED_BITS) if (seed := each.request.seed) is None else seed for each in data.admitted]
+    return [draw(SEED_BITS) if seed is None else seed for seed in data.seeds]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Column
 from stretto.learn.differentiable.index import Index
-from stretto.learn.differentiable.reading import Expression, Source, column_of, source_of
+from stretto.learn.differentiable.reading import Expression, Source, column_at, column_of, source_of
 from stretto.learn.differentiable.underway import Skipped, Underway
 from stretto.plan.model import AnyOp, Getter
 from stretto.types.errors import ContractError, ExpressionError
@@ -25,13 +25,23 @@ class Node(ABC):
             (name, source_of(get, op.reads, length)) for name, get in inputs
         )
         self.guard = None if op.guard is None else Expression(op.guard, op.guard_reads, length)
+        self.paths = [(name, source) for name, source in self.inputs if not isinstance(source, Expression)]
+        """The inputs that no row can fail to read."""
+        self._is_for_all = self.guard is None and len(self.paths) == len(self.inputs)
 
     @abstractmethod
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
         """What the step comes to in all rows of a cohort; rows that fail are noted there, and null here."""
 
+    def read(self, batch: Underway, cohort: Cohort) -> dict[str, Column]:  # noqa: ARG002  # what a module reads, its batch keeps
+        """What stands at the paths that the step reads."""
+        return {name: column_at(source, cohort.frame) for name, source in self.paths}
+
     def run(self, batch: Underway, cohort: Cohort) -> None:
         """Do the step in the rows that are alive and that its condition lets; its column is in the frame afterwards."""
+        if self._is_for_all and not cohort.failed and cohort.size:
+            cohort.frame.put(self.op.slot, self.work(batch, cohort, self.read(batch, cohort)))
+            return
         rows = self._let(batch, cohort, cohort.alive())
         if not cohort.size or (rows is not None and not rows):
             return

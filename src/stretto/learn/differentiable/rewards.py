@@ -60,11 +60,8 @@ class Gain:
 
     def objective(self) -> Tensor:
         """The sum of the known rewards, each expected over the lives of its run."""
-        total = torch.zeros(())
-        for index, term in enumerate(self.terms.values()):
-            part = self._counted(term.value_L).sum() * term.weight
-            total = part if index == 0 else total + part
-        return total
+        parts = [self._counted(term.value_L).sum() * term.weight for term in self.terms.values()]
+        return sum(parts[1:], start=parts[0]) if parts else torch.zeros(())
 
     def of_runs(self) -> tuple[Tensor, Tensor | None]:
         """The rewards [B], float64, expected over the lives of each run, and which are known."""
@@ -158,7 +155,7 @@ class _Gathered:
 
 def _gather_outside(batch: Underway, gathered: _Gathered) -> None:
     """Add what steps outside gave; of a name the last."""
-    told = [(life, rewards) for life in range(gathered.lives) if (rewards := batch.states.given(life))]
+    told = batch.states.given()
     for name in dict.fromkeys(reward.name for _, rewards in told for reward in rewards):
         latest = {life: reward.value for life, rewards in told for reward in rewards if reward.name == name}
         given = [torch.nan if value is None else value for value in latest.values()]

@@ -59,9 +59,10 @@ class States:
         else:
             self._given[life].extend(rewards)
 
-    def given(self, life: int) -> Sequence[Reward]:
-        """What steps outside gave to a life."""
-        return self._states[life].rewards if life in self._states else self._given.get(life, ())
+    def given(self) -> list[tuple[int, Sequence[Reward]]]:
+        """What steps outside gave, to the lives that they gave any to, in their order."""
+        told = {life: state.rewards for life, state in self._states.items()}
+        return sorted({**self._given, **told}.items())
 
     async def _begin(self, lives: set[int]) -> None:
         for life in sorted(lives):

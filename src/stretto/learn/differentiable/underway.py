@@ -137,6 +137,14 @@ class Underway:
         runs = self.states.runs
         return [self.seeds[runs[life]] for life in cohort.lives]
 
+    def references_of(self, cohort: Cohort) -> list[Json]:
+        """Of each row, its run's gold answers; in a list of its own."""
+        references = self.data.references
+        if cohort.is_whole:
+            return [*references]
+        runs = self.states.runs
+        return [references[runs[life]] for life in cohort.lives]
+
     def refuse(self, cohort: Cohort, row: int, name: str, error: StrettoError) -> None:
         """Let a row fail at a step that called nothing, as the engine would."""
         life = cohort.lives[row]
