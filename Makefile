@@ -18,9 +18,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 demo: install
 	$(BIN)/stretto demo
 
-# What the tests and types of differentiable components need beside it: 200 MB or more, which the demo does without.
+# What the tests and types of differentiable components need beside it: 250 MB or more, which the demo does without.
 $(VENV)/.torch: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch transformers peft
 	@touch $@
 
 test: lint types layers unit

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from stretto.components.causal_lm.made import causal_lm
     from stretto.components.mcp import McpServer, McpSession
     from stretto.components.memory import MemorySearch, RecencyMemory
     from stretto.components.openai import OpenAiModel
@@ -81,6 +82,7 @@ _HOMES = {
     "Usage": "stretto.types.messages",
     "UsageError": "stretto.types.errors",
     "Workflow": "stretto.runtime.workflow",
+    "causal_lm": "stretto.components.causal_lm.made",
     "component": "stretto.components.python",
     "differentiable": "stretto.components.torch.decorator",
     "load": "stretto.runtime.load",
@@ -128,6 +130,7 @@ __all__ = [
     "Usage",
     "UsageError",
     "Workflow",
+    "causal_lm",
     "component",
     "differentiable",
     "load",

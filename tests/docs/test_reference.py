@@ -10,6 +10,7 @@ import pytest
 
 import stretto
 from stretto.acp.failure import AcpError
+from stretto.components.causal_lm.declaration import LORA, SOFT_PROMPT
 from stretto.components.codes import ComponentCode
 from stretto.components.declare import KINDS
 from stretto.components.exec.field_keys import FIELD_RECORD
@@ -99,14 +100,14 @@ TABLES: list[tuple[Page, str, Record[Any]]] = [
     (CHAOS_FILE, "expect", EXPECT_RECORD),
     (CONTRACT_FILE, "rule", RULE),
     *((KINDS_PAGE, kind.value, record) for kind, record in KINDS.items()),
-    *((KINDS_PAGE, key.name, cast("Record[Any]", key.shape)) for key in (SESSION, RESET, PRICES, SEARCH)),
+    *((KINDS_PAGE, key.name, cast("Record[Any]", key.shape)) for key in (SESSION, RESET, PRICES, SEARCH, LORA)),
     *(
         (KINDS_PAGE, key.name, cast("Record[Any]", key.shape))
         for key in (SOAP, RESPONSE, CONFIRM, PAGING, AUTH, BASIC, API_KEY, OAUTH2)
     ),
     *(
         (KINDS_PAGE, record.name, cast("Record[Any]", record))
-        for record in (ACTION, ERROR, XPATH_RECORD, MESSAGE, FIELD_RECORD)
+        for record in (ACTION, ERROR, XPATH_RECORD, MESSAGE, FIELD_RECORD, SOFT_PROMPT)
     ),
 ]
 """Each mapping with fixed keys, and where its keys are documented."""

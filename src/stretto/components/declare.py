@@ -16,6 +16,7 @@ from stretto.types.protocols import Component
 
 _TABLES: Final[Mapping[ComponentKind, str]] = {
     ComponentKind.ACP: "acp.declaration:ACP",
+    ComponentKind.CAUSAL_LM: "causal_lm.declaration:CAUSAL_LM",
     ComponentKind.EXEC: "exec.declaration:EXEC",
     ComponentKind.HTTP: "http.declaration:HTTP",
     ComponentKind.MCP: "mcp.declaration:MCP",

@@ -55,6 +55,7 @@ class ComponentKind(StrEnum):
     REWARD = "reward"
     RULES = "rules"
     TORCH = "torch"
+    CAUSAL_LM = "causal-lm"
 
 
 class LiteralSpec(msgspec.Struct, frozen=True):

@@ -29,6 +29,7 @@ USED: Final = (
     "exec",
     "xml",
     "torch",
+    "transformers",
     "qdrant",
     "minilm",
 )

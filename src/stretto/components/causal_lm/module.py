@@ -1,0 +1,229 @@
+"""A stock causal language model as a module of fields: soft prompts and texts in, choices and hidden states out.
+
+Shape letters: B rows, S places of a soft prompt, D the width of an embedding.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import orjson
+import torch
+from torch import Tensor, nn
+
+from stretto.components.causal_lm.base import Base
+from stretto.components.causal_lm.continuing import alternatives, read
+from stretto.components.causal_lm.options import Gives, LmOptions
+from stretto.components.causal_lm.sequence import Piece, laid_out, length_of
+from stretto.components.causal_lm.template import Hole
+from stretto.components.python.decorator import MARK
+from stretto.types.errors import ContractError, UsageError
+from stretto.types.json import Json
+
+
+class CausalLm(nn.Module):
+    """Reads a prompt made of fields, and tells how likely it goes on by alternatives, or the state that it is in.
+
+    The model's own weights are frozen, and shared by all copies; what learns is low-rank changes of them, and soft
+    prompts. `state_dict` has what learns, and the digest of the model that it was learnt on.
+    """
+
+    def __init__(self, name: str, base: Base, options: LmOptions) -> None:
+        """Raises UsageError for options that do not fit the model."""
+        super().__init__()
+        self.name = name
+        self.options = options
+        self._base = base
+        self.words = base.words
+        self.model: Any = base.body()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(options.seed)
+            _adapt(name, self.model, options)
+            self.soft = nn.ParameterDict(
+                {each: self._first(soft.tokens) for each, soft in options.soft_prompts.items() if soft.learnt}
+            )
+        self._learns = frozenset(each for each, weights in self.named_parameters() if weights.requires_grad)
+        self._texts = {
+            choice: [self._tokens(choice, alternative, text) for alternative, text in texts.items()]
+            for choice, texts in options.chooses.items()
+        }
+        for choice, texts in self._texts.items():
+            _hold_apart(name, choice, [*options.chooses[choice]], texts)
+        self.register_state_dict_post_hook(_keep_what_learns)  # type: ignore[no-untyped-call]  # torch's own
+        self.register_load_state_dict_post_hook(_want_what_learns)  # type: ignore[no-untyped-call]  # as above
+
+    # sizes
+
+    @property
+    def width(self) -> int:
+        """Of an embedding, D, and so of a soft prompt's tokens."""
+        return int(self.model.get_input_embeddings().weight.shape[1])
+
+    @property
+    def hidden_width(self) -> int:
+        """Of the last layer's state."""
+        return int(self.model.get_output_embeddings().weight.shape[1])
+
+    @property
+    def window(self) -> int | None:
+        """Most tokens of a prompt and what comes after it; None where the model does not say."""
+        told = getattr(self.model.config, "max_position_embeddings", None)
+        return told if isinstance(told, int) and told > 0 else None
+
+    # calls
+
+    def forward(self, **fields: Any) -> dict[str, Tensor]:
+        """Soft prompts as [B, S, D] and texts as lists of B values; returns tensors by the names of what comes out."""
+        rows = next(len(value) for value in fields.values()) if fields else 1
+        softs = self._softs(fields, rows)
+        sizes = {name: soft.shape[1] for name, soft in softs.items()}
+        pieces = [self._pieces({text: fields[text][row] for text in self.options.texts}) for row in range(rows)]
+        self._hold_window([length_of(row, sizes) for row in pieces])
+        layer = self.model.get_input_embeddings()
+        found = read(self.model, laid_out(pieces, softs, layer, device=layer.weight.device))
+        out = {
+            choice: alternatives(found, texts, layer.forward)  # past what listens to the layer: these are no prompt
+            for choice, texts in self._texts.items()
+        }
+        return {**out, Gives.HIDDEN.value: found.hidden_BH} if Gives.HIDDEN in self.options.gives else out
+
+    def spell(self, ids: Sequence[int]) -> list[str]:
+        """Each token as people read it."""
+        return self.words.spell(ids)
+
+    def _softs(self, fields: Mapping[str, Any], rows: int) -> dict[str, Tensor]:
+        softs: dict[str, Tensor] = {}
+        for name, soft in self.options.soft_prompts.items():
+            given = self.soft[name].expand(rows, -1, -1) if soft.learnt else fields[name]
+            if given.shape[1:] != (soft.tokens, self.width):
+                raise ContractError(
+                    f"component '{self.name}' is given the soft prompt '{name}' of shape {[*given.shape[1:]]}, where "
+                    f"its model takes {[soft.tokens, self.width]}: {soft.tokens} tokens, each as wide as an embedding"
+                )
+            softs[name] = given.to(self.model.get_input_embeddings().weight.dtype)
+        return softs
+
+    def _pieces(self, values: Mapping[str, Json]) -> list[Piece]:
+        """One row: its tokens from one soft prompt to the next, and these."""
+        pieces: list[Piece] = [self.words.begin] if self.words.begin else []
+        parts = self.options.parts
+        for is_soft, run in groupby(
+            parts, lambda part: isinstance(part, Hole) and part.field in self.options.soft_prompts
+        ):
+            if is_soft:
+                pieces += [part.field for part in run if isinstance(part, Hole)]
+            else:
+                told = [(_text(values[p.field]), False) if isinstance(p, Hole) else (p, True) for p in run]
+                pieces.append(tuple(self.words.tokens(told)))
+        return pieces
+
+    def _hold_window(self, lengths: Sequence[int]) -> None:
+        if not min(lengths):
+            raise ContractError(f"component '{self.name}' is asked to continue a prompt of no tokens")
+        further = max((len(text) for texts in self._texts.values() for text in texts), default=1) - 1
+        if self.window is not None and max(lengths) + further > self.window:
+            raise ContractError(
+                f"component '{self.name}' is given a prompt of {max(lengths)} tokens"
+                + (f", after which alternatives take {further} more" if further else "")
+                + f"; its model reads at most {self.window}. Shorten what is put into the prompt"
+            )
+
+    # making
+
+    def _first(self, tokens: int) -> nn.Parameter:
+        """Embeddings of words drawn at random: nearer to a prompt than noise is (arXiv:2104.08691, section 3.2)."""
+        weight = self.model.get_input_embeddings().weight
+        drawn = torch.randint(len(weight), (tokens,)).to(weight.device)
+        return nn.Parameter(weight[drawn].detach().float().clone())
+
+    def _tokens(self, choice: str, alternative: str, text: str) -> list[int]:
+        tokens = self.words.tokens([(text, True)])
+        if not tokens:
+            raise UsageError(
+                f"component '{self.name}': alternative '{alternative}' of '{choice}' is {text!r}, of which its model's "
+                "tokenizer makes nothing; give it a text that the model can say"
+            )
+        return tokens
+
+    def get_extra_state(self) -> Tensor:
+        """The digest of the model: part of every checkpoint, and of what actions are pinned to."""
+        return torch.frombuffer(bytearray(self._base.digest), dtype=torch.uint8)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Raises UsageError where weights were learnt on another model."""
+        learnt_on = bytes(state.tolist())
+        if learnt_on != self._base.digest:
+            raise UsageError(
+                f"the checkpoint was learnt on the model {learnt_on.hex()[:8]}, and component '{self.name}' has "
+                f"{self._base.digest.hex()[:8]}: give the model that it was learnt on, or train again"
+            )
+
+    def extra_repr(self) -> str:
+        """What decides beside the model's layers: the component's digest covers it."""
+        return self.options.described
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "CausalLm":
+        """A copy that learns on its own: what is frozen stands in both."""
+        memo |= {id(each): each for each in self.parameters() if not each.requires_grad}
+        memo[id(self._base)] = self._base
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        made.__dict__ = {key: copy.deepcopy(value, memo) for key, value in vars(self).items() if key != MARK}
+        return made
+
+
+def _adapt(name: str, model: Any, options: LmOptions) -> None:
+    """Put the low-rank changes beside the layers that they are of."""
+    if options.lora is None:
+        return
+    from peft import LoraConfig, inject_adapter_in_model
+
+    lora = options.lora
+    config = LoraConfig(r=lora.rank, lora_alpha=lora.counts, target_modules=[*lora.targets])
+    try:
+        inject_adapter_in_model(config, model)
+    except ValueError as error:
+        there = {path.rpartition(".")[2] for path, layer in model.named_modules() if isinstance(layer, nn.Linear)}
+        raise UsageError(
+            f"component '{name}': `lora` names {', '.join(lora.targets)}, and its model has no such layer; it has "
+            f"{', '.join(sorted(there))}"
+        ) from error
+    for weights in model.parameters():
+        if weights.requires_grad:  # of a model in bfloat16 too: small steps would be lost in it, and no file holds it
+            weights.data = weights.data.float()
+
+
+def _hold_apart(name: str, choice: str, names: Sequence[str], texts: Sequence[Sequence[int]]) -> None:
+    """No alternative begins another: it would be the likelier one whatever the model thinks."""
+    for one, shorter in zip(names, texts, strict=True):
+        for other, longer in zip(names, texts, strict=True):
+            if one != other and [*longer[: len(shorter)]] == [*shorter]:
+                raise UsageError(
+                    f"component '{name}': alternative '{one}' of '{choice}' is how '{other}' begins, so that it could "
+                    "never be the less likely one; end both by something, such as a full stop"
+                )
+
+
+def _text(value: Json) -> str:
+    """Of a field: text as it is, nothing for null, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else orjson.dumps(value).decode()
+
+
+def _keep_what_learns(module: nn.Module, state: dict[str, Any], prefix: str, _metadata: Any) -> None:
+    """Leave the frozen weights out of what is saved."""
+    assert isinstance(module, CausalLm)
+    own = {prefix + each for each in (*module._learns, "_extra_state")}  # noqa: SLF001  # its own hook
+    for key in [key for key in state if key.startswith(prefix) and key not in own]:
+        del state[key]
+
+
+def _want_what_learns(module: nn.Module, keys: Any) -> None:
+    """Miss nothing of the frozen weights in what is loaded."""
+    assert isinstance(module, CausalLm)
+    learns = module._learns  # noqa: SLF001  # its own hook
+    keys.missing_keys[:] = [
+        key for key in keys.missing_keys if ".model." not in f".{key}" or any(key.endswith(each) for each in learns)
+    ]

@@ -1,0 +1,113 @@
+"""What a language model may be declared with, checked without it."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from stretto.components.causal_lm.template import TemplatePart, fields_of, read_template
+from stretto.types.errors import UsageError
+
+DEFAULT_RANK: Final = 8
+
+DEFAULT_TARGETS: Final = ("q_proj", "v_proj")
+"""Hu et al. 2021, "LoRA", arXiv:2106.09685, section 7.1: of one budget of parameters, queries and values do best."""
+
+
+class Gives(StrEnum):
+    """What comes out beside choices."""
+
+    HIDDEN = "hidden"
+    """The last layer's state after the prompt: ``hidden``, with a gradient."""
+
+
+class SoftPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Embeddings that stand in the prompt in place of words.
+
+    Lester, Al-Rfou and Constant 2021, "The Power of Scale for Parameter-Efficient Prompt Tuning", arXiv:2104.08691.
+    """
+
+    tokens: int
+    """How many."""
+    learnt: bool = False
+    """They are weights of this component; otherwise another component gives them."""
+
+
+class Lora(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Low-rank changes of linear layers, which learn in place of the layers (arXiv:2106.09685, section 4.1)."""
+
+    rank: int = DEFAULT_RANK
+    alpha: int | None = None
+    """The change counts alpha / rank; twice the rank where None."""
+    targets: tuple[str, ...] = DEFAULT_TARGETS
+    """Names of layers, or endings of them."""
+
+    @property
+    def counts(self) -> int:
+        """Alpha."""
+        return 2 * self.rank if self.alpha is None else self.alpha
+
+
+class LmOptions(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """Everything declared about a language model but its name, version and weights."""
+
+    prompt: str
+    soft_prompts: Mapping[str, SoftPrompt] = {}
+    chooses: Mapping[str, Mapping[str, str]] = {}
+    """Choice → its alternatives → the text that the model is asked how likely it is."""
+    gives: tuple[Gives, ...] = ()
+    lora: Lora | None = None
+    seed: int = 0
+    """Of the first weights that learn."""
+
+    @cached_property
+    def parts(self) -> tuple[TemplatePart, ...]:
+        """Of the prompt."""
+        return read_template(self.prompt)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Fields that stand in the prompt as text."""
+        return tuple(field for field in fields_of(self.parts) if field not in self.soft_prompts)
+
+    @property
+    def described(self) -> str:
+        """For the digest: the same text for the same options."""
+        return msgspec.json.encode(self, order="sorted").decode()
+
+
+def hold(options: LmOptions) -> LmOptions:
+    """The options. Raises UsageError for those that cannot work together."""
+    fields = fields_of(options.parts)
+    for name, soft in options.soft_prompts.items():
+        if soft.tokens < 1:
+            raise UsageError(f"the soft prompt '{name}' has {soft.tokens} tokens; expected 1 or more")
+        if name not in fields:
+            there = f"it has {', '.join(fields)}" if fields else "it has no hole"
+            raise UsageError(
+                f"the soft prompt '{name}' has no place in `prompt`: {there}. Write {{{name}}} where it stands"
+            )
+    if not options.parts:
+        raise UsageError("`prompt` is empty, and a model continues nothing; write a text with {fields}")
+    if not (options.chooses or options.gives):
+        raise UsageError(
+            "nothing comes out: give `chooses`, with alternatives, or `gives`, some of " + ", ".join(Gives)
+        )
+    _hold_names(options)
+    return options
+
+
+def _hold_names(options: LmOptions) -> None:
+    for name, texts in options.chooses.items():
+        if name in [*Gives]:
+            raise UsageError(f"the choice '{name}' has the name of what `gives: {name}` gives; call it otherwise")
+        if len(texts) < 2:
+            raise UsageError(f"the choice '{name}' has the alternatives {[*texts]}; expected two or more")
+        if empty := [alternative for alternative, text in texts.items() if not text]:
+            raise UsageError(f"alternative '{empty[0]}' of the choice '{name}' has no text that a model could say")
+    if options.lora is not None and (options.lora.rank < 1 or not options.lora.targets):
+        raise UsageError(
+            f"`lora` has rank {options.lora.rank} and targets {[*options.lora.targets]}; expected 1 or more"
+        )
