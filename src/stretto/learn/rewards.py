@@ -23,15 +23,27 @@ def reward_as_of(run: Run, annotations: Iterable[Annotation] = (), as_of_ns: int
     latest = _latest(run, annotations, as_of_ns)
     if REWARD in latest:
         return _number(run, REWARD, latest[REWARD])
-    terms = {reward.name: reward for reward in run.rewards}
+    return total_reward(_terms(run, latest)) if latest else run.reward
+
+
+def terms_as_of(run: Run, annotations: Iterable[Annotation] = (), as_of_ns: int | None = None) -> tuple[Reward, ...]:
+    """The terms of a run's reward as known at `as_of_ns`; an annotation of the whole reward says nothing of them.
+
+    Raises LearningError for a value that is no number.
+    """
+    return _terms(run, _latest(run, annotations, as_of_ns))
+
+
+def _terms(run: Run, latest: dict[str, Json]) -> tuple[Reward, ...]:
     changed = {name.removeprefix(f"{REWARD}."): value for name, value in latest.items() if name != REWARD}
     if not changed:
-        return run.reward
+        return run.rewards
+    terms = {reward.name: reward for reward in run.rewards}
     for name, value in changed.items():
         number = _number(run, f"{REWARD}.{name}", value)
         known = terms.get(name)
         terms[name] = Reward(name=name, value=number) if known is None else msgspec.structs.replace(known, value=number)
-    return total_reward(tuple(terms.values()))
+    return tuple(terms.values())
 
 
 def _latest(run: Run, annotations: Iterable[Annotation], as_of_ns: int | None) -> dict[str, Json]:

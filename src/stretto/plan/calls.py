@@ -92,17 +92,29 @@ class Calls:
         )
 
     def _estimator(self, step: StepSpec, card: Card) -> Estimator | None:
-        """How the step's choice is learnt from; reported where it makes none that a gradient reaches."""
-        if step.estimator is not None and not (card.kind == "torch" and CHOOSES in card.capabilities):
+        """How a gradient passes the step; reported where it says so of what the component does not do."""
+        is_module = card.kind == "torch"
+        asked = step.estimator
+        if asked is Estimator.SURROGATE:
+            why, expected = (
+                f"gradients pass '{card.name}' as it is",
+                "`surrogate` on a step whose component is no module",
+            )
+            has_effect = not is_module
+        else:
+            why = f"'{card.name}' makes no choice that a gradient reaches"
+            expected = "`estimator` on the step of a component of kind torch that `chooses`"
+            has_effect = asked is None or (is_module and CHOOSES in card.capabilities)
+        if not has_effect:
             self._reader.report.add(
                 step.name.span.problem(
                     SpecCode.NO_EFFECT,
-                    f"`estimator` has no effect: '{card.name}' makes no choice that a gradient reaches",
-                    expected="`estimator` on the step of a component of kind torch that `chooses`",
+                    f"`estimator` has no effect: {why}",
+                    expected=expected,
                     suggestion="remove `estimator`",
                 )
             )
-        return step.estimator
+        return asked
 
     def _longest(self, step: StepSpec) -> timedelta | None:
         """How long the contract lets a call take: the time-out of a step that has none of its own."""

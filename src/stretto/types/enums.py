@@ -99,3 +99,5 @@ class Estimator(StrEnum):
     """The same to a relaxed sample: biased."""
     RAO_BLACKWELL = "rao-blackwell"
     """The same to the mean of relaxed samples: biased, with less variance."""
+    SURROGATE = "surrogate"
+    """Of a step outside that chooses nothing: its gradient is that of a network that learnt its answers: biased."""

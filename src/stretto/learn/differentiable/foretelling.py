@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from stretto.components.torch.shape import OneOf, Tensorial
-from stretto.components.torch.signature import TorchSignature
+from stretto.components.torch.signature import PROBABILITIES, TorchSignature
 from stretto.learn.differentiable.building import inside_of
 from stretto.learn.differentiable.columns import Column, Rows
 from stretto.learn.differentiable.fitting import fitted
@@ -48,11 +48,19 @@ class Foretelling:
         self.of_choices: dict[str, ChoiceSurrogate] = {}
         self._nodes = {node.place: node for node in inside_of(nodes) if node.estimator is Estimator.RELAX}
         for node in self._nodes.values():
-            shown = sum(_width(what) for _, what in shown_of(node.component.signature))
             for name, alternatives in node.component.signature.chooses.items():
-                key, count = key_of(node, name), len(alternatives)
-                self.of_choices[key] = ChoiceSurrogate(key, shown + count, count)
+                key = key_of(node, name)
+                self.of_choices[key] = ChoiceSurrogate(key, _widths(node.component.signature, name), alternatives)
         self._pending: list[tuple[InsideNode, ChoiceSurrogate, ChoiceRows]] = []
+
+    @property
+    def choices(self) -> list[tuple[ChoiceSurrogate, InsideNode, str]]:
+        """Each surrogate with the step and the choice that it is of."""
+        return [
+            (self.of_choices[key_of(node, name)], node, name)
+            for node in self._nodes.values()
+            for name in node.component.signature.chooses
+        ]
 
     def control(self, event: Computed, choice: str, told: "Told") -> Tensor:
         """What is taken off the score's objective of each row, [N]; learnt from in the `end`."""
@@ -101,8 +109,14 @@ def features_of(signature: TorchSignature, inputs: Mapping[str, Column], log_p_N
     parts = []
     for name, what in shown_of(signature):
         value, _ = fitted(inputs.get(name) or Rows([None] * count), what, name)
-        parts.append(value.detach().double().cpu().reshape(count, -1))
+        parts.append(value.detach().double().cpu().reshape(count, _width(what)))
     return torch.cat([*parts, log_p_NA.detach().double().cpu().clamp_min(LEAST_LOG_P)], 1)
+
+
+def _widths(signature: TorchSignature, choice: str) -> dict[str, int]:
+    """What the surrogate of a choice is shown, and how many numbers each is."""
+    found = {name: _width(what) for name, what in shown_of(signature)}
+    return {**found, choice + PROBABILITIES: len(signature.chooses[choice])}
 
 
 def _width(what: Tensorial) -> int:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import nn
@@ -16,6 +16,8 @@ class Gradients:
     """Component → Euclidean norm of its gradient, as it now stands in its parameters; 0 where none reached it."""
     unreached: tuple[str, ...] = ()
     """Components that were to learn and whose parameters no reward of the batch reaches."""
+    biased: Mapping[str, str] = field(default_factory=dict)
+    """Steps outside whose gradient is not their own but that of a surrogate, by step: its digest."""
     skipped: str = ""
     """Why the update must be skipped, with component and step; empty when it need not."""
 

@@ -24,7 +24,7 @@ class SubNode(Node):
         self.sub = op
         self.body = body
         plan = op.plan
-        self._output = [(name, source_of(get, plan.output_reads, plan.slots)) for name, get in plan.output]
+        self.output = [(name, source_of(get, plan.output_reads, plan.slots)) for name, get in plan.output]
 
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
         started, plan = batch.now(), self.sub.plan
@@ -43,7 +43,7 @@ class SubNode(Node):
         within = outer.inside(own, [f"{head}/" for head in outer.paths(self.op.name)], rows, budget=budget)
         run_block(batch, self.body, within)
         fields: dict[str, Column] = {}
-        for name, source in self._output:
+        for name, source in self.output:
             fields[name], failed = column_of(source, own)
             for row, error in failed.items():
                 if row not in within.failed:

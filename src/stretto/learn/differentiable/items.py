@@ -43,9 +43,9 @@ class MapNode(Node):
         super().__init__(op, (), length, place)
         self.map = op
         self.body = body
-        self._over = source_of(op.over, op.over_reads, length)
+        self.over = source_of(op.over, op.over_reads, length)
         everything = frozenset(node.op.slot for node in body)
-        self._result = source_of(op.result, everything, length)
+        self.result = source_of(op.result, everything, length)
 
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:  # noqa: ARG002  # it reads its own
         started = batch.now()
@@ -59,7 +59,7 @@ class MapNode(Node):
         prefix = [f"{heads[row]}[{place}]{tail}" for row, place in zip(rows, places, strict=True)]
         within = cohort.inside(frame, prefix, rows, parallel=self.map.max_parallel)
         run_block(batch, self.body, within)
-        result, _ = column_of(self._result, frame)
+        result, _ = column_of(self.result, frame)
         output: Column = Fields({"items": Lists(_but_failed(result, within), items.counts)}, cohort.size)
         failures = self._failures(within, rows, places)
         held = [row for row in range(cohort.size) if row not in failures and row not in cohort.failed]
@@ -71,7 +71,7 @@ class MapNode(Node):
         return output.take(Index(held)).scatter(Index(held), cohort.size)
 
     def _items(self, batch: Underway, cohort: Cohort) -> Items:
-        column, failed = column_of(self._over, cohort.frame)
+        column, failed = column_of(self.over, cohort.frame)
         for row, error in failed.items():
             batch.refuse(cohort, row, self.op.name, error)
         if isinstance(column, Tensors) and column.present is None and column.value.dim() > 1:

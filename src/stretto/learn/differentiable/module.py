@@ -5,8 +5,10 @@ import math
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
+import torch
 from torch import Tensor, nn
 
 from stretto.components.torch.weights import weights_digest
@@ -19,6 +21,7 @@ from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.downstream import Downstream
 from stretto.learn.differentiable.enumerating import parted
+from stretto.learn.differentiable.flow import follow, hold_cycles
 from stretto.learn.differentiable.foretelling import Foretelling
 from stretto.learn.differentiable.frame import ColumnFrame
 from stretto.learn.differentiable.gradients import Gradients, norms_of, unreached
@@ -27,7 +30,9 @@ from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.inside import InsideNode
 from stretto.learn.differentiable.kept import KeptAnswers
 from stretto.learn.differentiable.outcome import Outcome
+from stretto.learn.differentiable.passing import passings_of
 from stretto.learn.differentiable.reading import column_of, source_of
+from stretto.learn.differentiable.recorded import rows_of_runs
 from stretto.learn.differentiable.records import Sealing
 from stretto.learn.differentiable.rewards import gain_of
 from stretto.learn.differentiable.roots import fill_roots
@@ -35,7 +40,11 @@ from stretto.learn.differentiable.settling import settle_estimators
 from stretto.learn.differentiable.states import States
 from stretto.learn.differentiable.surrogate import loss_of
 from stretto.learn.differentiable.underway import Computed, Underway, perturbed_in
+from stretto.learn.surrogates.file import load_surrogates, save_surrogates
 from stretto.learn.surrogates.of_choice import ChoiceSurrogate
+from stretto.learn.surrogates.of_step import StepSurrogate
+from stretto.learn.surrogates.report import SurrogateReport
+from stretto.learn.usable import Recorded
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
 from stretto.types.enums import Estimator
@@ -89,6 +98,9 @@ class DifferentiableWorkflow(nn.Module):
         self._downstream = Downstream(self._nodes)
         settle_estimators(self._nodes, self._downstream)
         self._foretelling = Foretelling(self._nodes)
+        flow = follow(self._nodes, {name for name, those in self._parameters_of.items() if _learns(those)})
+        hold_cycles(flow)
+        self._passings = passings_of(self._nodes, flow)
         self._digests: tuple[tuple[int, ...], dict[str, Digest]] | None = None
         self.skipped_updates = 0
         """How many backward passes gave gradients that were no numbers."""
@@ -120,9 +132,45 @@ class DifferentiableWorkflow(nn.Module):
         return tuple(dict.fromkeys(tuple(names) for names in owners.values() if len(names) > 1))
 
     @property
-    def surrogates(self) -> Mapping[str, ChoiceSurrogate]:
-        """What was learnt of the choices of steps with `relax`, by step; by ``step#choice`` where one makes several."""
-        return self._foretelling.of_choices
+    def surrogates(self) -> Mapping[str, ChoiceSurrogate | StepSurrogate]:
+        """Those of choices that `relax` is asked of, by step, or ``step#choice`` where it makes several, and of steps
+        outside that a surrogate stands for, by step."""
+        return {**self._foretelling.of_choices, **{name: each.surrogate for name, each in self._passings.items()}}
+
+    @property
+    def biased(self) -> Mapping[str, Digest]:
+        """Steps outside whose gradient is that of a surrogate, by step: its digest."""
+        return {step: each.surrogate.digest for step, each in self._passings.items()}
+
+    @property
+    def report(self) -> str:
+        """What every surrogate is worth, a line each."""
+        return "\n".join(str(each.report()) for each in self.surrogates.values()) or "no step has a surrogate"
+
+    def fit_surrogates(self, runs: Iterable[Run | Recorded]) -> Mapping[str, SurrogateReport]:
+        """Let every surrogate learn from recorded runs of the workflow; tells what each is then worth.
+
+        Raises LearningError where the runs tell nothing of a step.
+        """
+        recorded = [each if isinstance(each, Recorded) else Recorded(run=each) for each in runs]
+        for surrogate, node, choice in self._foretelling.choices:
+            names, weights = self._downstream.terms(node.place), self.plan.reward_weights
+            rows, policy = rows_of_runs(node, choice, recorded, names, weights)
+            surrogate.learn_recorded(rows, of=policy)
+        for passing in self._passings.values():
+            passing.learn_recorded([each.run for each in recorded])
+        return {step: each.report() for step, each in self.surrogates.items()}
+
+    def save_surrogates(self, folder: str | Path) -> Path:
+        """Write every surrogate into a folder, by digest; raises StoreError when the disk refuses."""
+        return save_surrogates(self.surrogates, Path(folder))
+
+    def load_surrogates(self, folder: str | Path) -> None:
+        """Go on with those that a folder holds.
+
+        Raises UsageError for a step of which it holds none, or one of another form; StoreError for a damaged file.
+        """
+        load_surrogates(self.surrogates, Path(folder))
 
     # requests
 
@@ -177,7 +225,10 @@ class DifferentiableWorkflow(nn.Module):
             columns = {name: column.take(drawn) for name, column in columns.items()}
         gain = gain_of(batch, cohort, self.plan.reward_weights)
         loss = loss_of(batch, gain, self._downstream, self._foretelling)
-        self._foretelling.end(self._behaviour if self.training and loss.requires_grad else None)
+        learns = self.training and torch.is_grad_enabled()
+        self._foretelling.end(self._behaviour if learns else None)
+        for passing in self._passings.values():
+            passing.end(learns=learns)
         return Outcome(
             columns=columns,
             loss=loss,
@@ -204,7 +255,7 @@ class DifferentiableWorkflow(nn.Module):
         norms = norms_of(self._parameters_of)
         wrong = {name for name, norm in norms.items() if not math.isfinite(norm)}
         if not wrong:
-            return Gradients(norms=norms, unreached=unreached(self._parameters_of))
+            return Gradients(norms=norms, unreached=unreached(self._parameters_of), biased=self.biased)
         self.zero_grad()
         steps = [event for event in batch.events if isinstance(event, Computed)]
         last = next(event for event in reversed(steps) if event.op.component_name in wrong)  # type: ignore[attr-defined]  # of calls
@@ -216,7 +267,7 @@ class DifferentiableWorkflow(nn.Module):
 
     def _skipped(self, why: str) -> Gradients:
         self.skipped_updates += 1
-        return Gradients(norms=dict.fromkeys(self._parameters_of, 0.0), skipped=why)
+        return Gradients(norms=dict.fromkeys(self._parameters_of, 0.0), skipped=why, biased=self.biased)
 
     # records
 
@@ -268,6 +319,10 @@ def as_module(
             f"workflow '{workflow.name}' has no differentiable component; declare one with @stretto.differentiable"
         )
     return made
+
+
+def _learns(parameters: Iterable[nn.Parameter]) -> bool:
+    return any(each.requires_grad for each in parameters)
 
 
 def _copies(modules: Mapping[str, nn.Module]) -> dict[str, nn.Module]:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -19,6 +20,16 @@ from stretto.types.enums import StepStatus
 from stretto.types.json import Json, JsonObject
 
 
+class Passes(Protocol):
+    """A surrogate's gradient, put on what a step outside answered."""
+
+    def through(
+        self, cohort: Cohort, inputs: Mapping[str, Column], answered: Column, events: Sequence[object]
+    ) -> Column:
+        """The answers, with it; `events` are what was noted of them."""
+        ...
+
+
 class OutsideNode(Node):
     """A step whose component is no module: rules, a database, a model behind an API."""
 
@@ -26,9 +37,17 @@ class OutsideNode(Node):
         super().__init__(op, op.inputs, length, place)
         self.call = op
         self._may_be_kept = may_be_kept(op)
+        self.passing: Passes | None = None
+        """By which a gradient passes it; None where none does."""
 
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
-        data = rows_of(inputs, cohort.size)
+        before = len(batch.events)
+        answered = self._answered(batch, cohort, rows_of(inputs, cohort.size))
+        if self.passing is None:
+            return answered
+        return self.passing.through(cohort, inputs, answered, batch.events[before:])
+
+    def _answered(self, batch: Underway, cohort: Cohort, data: Sequence[JsonObject]) -> Column:
         if batch.data.kept is None or not self._may_be_kept:
             return call_outside(batch, self.call, cohort, data, self.length)
         return self._kept(batch, batch.data.kept, cohort, data)

@@ -21,8 +21,8 @@ class LoopNode(Node):
         super().__init__(op, (), length, place)
         self.loop = op
         self.body = body
-        self._starts = [source_of(carry.start, carry.start_reads, length) for carry in op.carries]
-        self._nexts = [
+        self.starts = [source_of(carry.start, carry.start_reads, length) for carry in op.carries]
+        self.nexts = [
             None if carry.next is None else source_of(carry.next, carry.next_reads, length) for carry in op.carries
         ]
         self._until = None if op.until is None else Expression(op.until, op.until_reads, length)
@@ -30,7 +30,7 @@ class LoopNode(Node):
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:  # noqa: ARG002  # it reads its own
         started = batch.now()
         carried = []
-        for source in self._starts:
+        for source in self.starts:
             column, failed = column_of(source, cohort.frame)
             self._refuse(batch, cohort, failed)
             carried.append(column)
@@ -75,7 +75,7 @@ class LoopNode(Node):
         within = cohort.inside(frame, [f"{heads[row]}[{number}]/" for row in rows], rows)
         run_block(batch, self.body, within)
         following = []
-        for source, before in zip(self._nexts, carried, strict=True):
+        for source, before in zip(self.nexts, carried, strict=True):
             if source is None:
                 following.append(before)
                 continue

@@ -26,9 +26,11 @@ def settle_estimators(nodes: Sequence[Node], downstream: Downstream) -> None:
     """Decide for each step that chooses. Raises UsageError for what its file says and cannot be done."""
     ways = 1
     for node in inside_of(nodes):
+        asked = node.call.estimator
+        if asked is Estimator.SURROGATE:
+            raise _refused(node, "it has no effect: gradients pass its component as it is")
         if not node.component.signature.chooses:
             continue
-        asked = node.call.estimator
         why = _why_not_enumerated(node, nodes)
         if asked is None:
             many = len(next(iter(node.component.signature.chooses.values())))

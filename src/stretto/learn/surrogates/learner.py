@@ -8,7 +8,6 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from stretto.components.torch.weights import weights_digest
 from stretto.learn.surrogates.network import Fitter, Network
 from stretto.learn.surrogates.window import Window
 from stretto.types.ids import Digest
@@ -40,7 +39,7 @@ class Learner:
         self.updates = 0
         """How often it has learnt."""
         self.learnt_of = Digest("")
-        self._scaled_at = 0
+        self.scaled_at = 0
         """Rows that its scales were settled at: again when there are twice as many."""
 
     def answer(self, features_NF: Tensor) -> Tensor:
@@ -61,12 +60,7 @@ class Learner:
         features_NF, told_NK, is_told_NK = self.buffer.parts(self.features, self.outputs, self.outputs)
         self.rows, self.behind, self.updates = self.rows + self.behind, 0, self.updates + 1
         self.learnt_of = of or self.learnt_of
-        if self.rows >= 2 * self._scaled_at and self._scaled_at < self.buffer.most:
+        if self.rows >= 2 * self.scaled_at and self.scaled_at < self.buffer.most:
             self.network.settle_scales(features_NF, told_NK, is_told_NK)
-            self._scaled_at = self.rows
+            self.scaled_at = self.rows
         self.fitter.fit(features_NF, told_NK, is_told_NK, passes)
-
-    @property
-    def digest(self) -> Digest:
-        """Of what it answers with."""
-        return weights_digest(self.network.state_dict())

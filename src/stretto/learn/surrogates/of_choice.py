@@ -6,36 +6,36 @@ first and learnt from afterwards: neither the network nor the coefficient has se
 and the gradient is unbiased whatever they say. Shape letters: N rows, F features, A alternatives.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
 from stretto.learn.estimators import control_by_trying
-from stretto.learn.surrogates.calibration import Calibration
 from stretto.learn.surrogates.control import Coefficient, control_by_logits, score_by_logits
-from stretto.learn.surrogates.learner import RECORDED_STEPS, Learner
+from stretto.learn.surrogates.learner import RECORDED_STEPS
+from stretto.learn.surrogates.manifest import Manifest
 from stretto.learn.surrogates.report import SurrogateReport
 from stretto.learn.surrogates.rows import ChoiceRows
+from stretto.learn.surrogates.surrogate import Surrogate
+from stretto.learn.surrogates.window import Window
 from stretto.types.ids import Digest
 
 HELD_OUT: Final = 5
 """Of recorded rows, the last fifth tells what the surrogate is worth before it learns from it too."""
 
 
-class ChoiceSurrogate:
+class ChoiceSurrogate(Surrogate):
     """Of one choice of one step."""
 
-    def __init__(self, step: str, features: int, alternatives: int) -> None:
-        self.step = step
-        self.features = features
-        self.alternatives = alternatives
-        self.learner = Learner(features, alternatives)
-        self.coefficient = Coefficient(alternatives)
-        self.calibration = Calibration()
-        self.is_frozen = False
-        """It learns no more; its coefficient does."""
+    what = "the reward downstream of each alternative of a choice"
+
+    def __init__(self, step: str, shown: Mapping[str, int], alternatives: Sequence[str]) -> None:
+        super().__init__(step, shown, alternatives)
+        self.coefficient = Coefficient(len(alternatives))
 
     def foretold(self, features_NF: Tensor) -> Tensor:
         """Of each row, the reward of every alternative: [N, A], detached."""
@@ -74,7 +74,7 @@ class ChoiceSurrogate:
         return SurrogateReport(
             step=self.step,
             is_biased=False,
-            digest=self.learner.digest,
+            digest=self.digest,
             rows=self.learner.rows,
             updates=self.learner.updates,
             behind=self.learner.behind,
@@ -97,5 +97,22 @@ class ChoiceSurrogate:
         self.coefficient.note(plain_NA * rows.weight_N[:, None], control_NA * rows.weight_N[:, None], of_runs=of_runs)
 
     def _add(self, rows: ChoiceRows) -> None:
-        chosen_NA = one_hot(rows.chosen_N, self.alternatives).double()
+        chosen_NA = one_hot(rows.chosen_N, len(self.told)).double()
         self.learner.add(rows.features_NF, chosen_NA * rows.reward_N[:, None], chosen_NA)
+
+    # what it is kept as
+
+    @property
+    def windows(self) -> dict[str, Window]:
+        """The rows that it keeps."""
+        return {**super().windows, "evidence": self.coefficient.evidence, "judged": self.coefficient.judged}
+
+    def manifest(self) -> Manifest:
+        """What its file says of it."""
+        own = {"coefficient": self.coefficient.value, "is_of_runs": self.coefficient.is_of_runs}
+        return msgspec.structs.replace(super().manifest(), **own)
+
+    def become(self, manifest: Manifest, tensors: Mapping[str, Tensor]) -> None:
+        """Go on as a saved one would."""
+        super().become(manifest, tensors)
+        self.coefficient.value, self.coefficient.is_of_runs = manifest.coefficient, manifest.is_of_runs

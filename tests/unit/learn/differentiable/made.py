@@ -17,6 +17,7 @@ COMPONENTS = """
 from typing import Annotated, Any, TypedDict
 
 import torch
+from annotated_types import Len
 from torch import Tensor, nn
 
 import stretto
@@ -116,6 +117,28 @@ class Holding:  # it belongs to the event loop in which it was opened
     async def __call__(self) -> dict[str, int]:
         self.held["times"] += 1
         return dict(self.held)
+
+
+class Rated(TypedDict):
+    score: float
+    grade: str
+
+
+@stretto.component("rated", effects="pure")
+async def rated(score: float, state: Annotated[list[float], Len(2, 2)]) -> Rated:
+    return {"score": 2 * score + state[0] * state[1], "grade": "high" if score > 0 else "low"}
+
+
+@stretto.component("picky_rated", effects="pure")
+async def picky_rated(score: float, state: Annotated[list[float], Len(2, 2)]) -> Rated:
+    if score > 0:
+        raise ValueError("too much")
+    return {"score": 2 * score + state[0] * state[1], "grade": "low"}
+
+
+@stretto.component("worded", effects="pure")
+async def worded(score: float, by: str = "") -> Rated:
+    return {"score": score, "grade": by}
 
 
 @stretto.component("picky", effects="pure")

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from stretto.learn.differentiable.module import DifferentiableWorkflow
-from stretto.types.errors import UsageError
+from stretto.record.model import Run
+from stretto.types.errors import LearningError, StoreError, UsageError
 from tests.unit.learn.differentiable.made import grads_of, hand, module_of
-from tests.unit.learn.differentiable.test_choices import INSIDE, OUTSIDE, WORTH, choosing, probabilities
+from tests.unit.learn.differentiable.test_choices import CHOICE, INSIDE, OUTSIDE, WORTH, choosing, probabilities
 
 X = [0.5, -1.0]
 BATCH = 50
@@ -111,3 +112,67 @@ def test_relax_where_no_reward_follows_the_choice_is_refused(tmp_path: Path) -> 
 """
     with pytest.raises(UsageError, match="'choose' cannot have the estimator 'relax': it has no effect: no term"):
         choosing(tmp_path, "relax", rest, worth=1.0)
+
+
+def recorded(folder: Path, count: int, rest: str = OUTSIDE) -> list[Run]:
+    """Runs that a scoring module made, each with its own input."""
+    module = choosing(folder, "score", rest)
+    inputs = torch.randn(count, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(5)).tolist()
+    runs: list[Run] = module([{"x": x} for x in inputs], seeds=range(10_000, 10_000 + count)).runs
+    module.close()
+    return runs
+
+
+def test_a_surrogate_fitted_on_recorded_runs_is_worth_it_from_the_first_batch(tmp_path: Path) -> None:
+    module = choosing(tmp_path, "relax")
+    reports = module.fit_surrogates(recorded(tmp_path, 600, INSIDE))
+    (report,) = reports.values()
+    assert (report.step, report.rows, report.updates) == ("choose", 600, 2)
+    assert report.coefficient == pytest.approx(1.0, abs=0.1)
+    assert report.variance_ratio is not None
+    assert report.variance_ratio < 0.3
+    assert report.learnt_of == module([{"x": X}]).runs[0].steps[0].actions[0].policy
+    plain = choosing(tmp_path, "score")
+    assert noise(estimates(module, 20)) < 0.1 * noise(estimates(plain, 20))
+
+
+def test_runs_that_tell_nothing_of_a_choice_are_an_error(tmp_path: Path) -> None:
+    module = choosing(tmp_path, "relax", OUTSIDE)
+    other = module_of(tmp_path, "  - {name: one, component: first, input_mapping: {x: input.x}}\n")
+    with pytest.raises(LearningError, match="none of 1 runs tells what follows the choice 'way' of step 'choose'"):
+        module.fit_surrogates(other([{"x": X}]).runs)
+
+
+def test_a_saved_surrogate_goes_on_as_it_would_have(tmp_path: Path) -> None:
+    module, again = choosing(tmp_path, "relax"), choosing(tmp_path, "relax")
+    estimates(module, 3)
+    module.save_surrogates(tmp_path / "kept")
+    again.load_surrogates(tmp_path / "kept")
+    before = module.surrogates["choose"].card
+    assert again.surrogates["choose"].card == before
+    assert again.surrogates["choose"].parent == before.digest
+    assert (tmp_path / "kept" / f"{before.digest}.safetensors").exists()
+    assert torch.equal(estimates(module, 3, start=3), estimates(again, 3, start=3))
+    after = again.surrogates["choose"].card
+    assert after == module.surrogates["choose"].card
+    assert after.digest != before.digest
+    assert (before.version, after.version) == ("0.0.3", "0.0.6")
+
+
+def test_a_saved_surrogate_that_is_not_there_or_of_another_form_is_an_error(tmp_path: Path) -> None:
+    module, kept = choosing(tmp_path, "relax"), tmp_path / "kept"
+    with pytest.raises(UsageError, match=r"holds no surrogates.*module.fit_surrogates\(runs\)"):
+        module.load_surrogates(kept)
+    module.save_surrogates(kept)
+    renamed = module_of(
+        tmp_path,
+        CHOICE.replace("ESTIMATOR", "relax").replace("name: choose", "name: pick")
+        + INSIDE.replace("steps.choose", "steps.pick"),
+        head="contract: {reward: {of_way: 1.0}}",
+    )
+    with pytest.raises(UsageError, match="has no surrogate of step 'pick'; it has: choose"):
+        renamed.load_surrogates(kept)
+    (kept / "surrogates.json").write_text((kept / "surrogates.json").read_text().replace("choose", "pick"))
+    (kept / f"{module.surrogates['choose'].digest}.safetensors").write_bytes(b"cut short")
+    with pytest.raises(StoreError, match="is not a whole safetensors file"):
+        renamed.load_surrogates(kept)
