@@ -1,12 +1,35 @@
-"""Policies of a workflow served with trained weights."""
+"""Components of a workflow served with trained weights."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
+from stretto.cli.values import read_pairs
 from stretto.engine.history import changed_components, hold_to_manifest
+from stretto.learn.joint.progress import JointFolder
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
 from stretto.types.errors import ReplayError, UsageError
 from stretto.types.protocols import Trainable
+
+
+def read_checkpoints(texts: Iterable[str]) -> dict[str, str]:
+    """Weights by component: ``NAME=PATH`` pairs, and folders of joint trainings, which stand for what did best there.
+
+    Raises UsageError for what is neither, and for a component that is given twice.
+    """
+    pairs: list[str] = []
+    for text in texts:
+        folder = JointFolder(Path(text))
+        if folder.begun:
+            best = folder.progress().best
+            pairs += [f"{name}={path}" for name, path in folder.checkpoints(best.weights if best else {}).items()]
+        elif Path(text).is_dir():
+            raise UsageError(
+                f"--checkpoint {text}: the folder holds no joint training; expected NAME=PATH, or such a folder"
+            )
+        else:
+            pairs.append(text)
+    return read_pairs(pairs, "--checkpoint")
 
 
 def with_checkpoints(workflow: Workflow, checkpoints: Mapping[str, str]) -> Workflow:

@@ -24,8 +24,10 @@ DEFAULT_WORKFLOW: Final = Path("workflow.yaml")
 
 
 def _there_when_not_given(context: typer.Context, parameter: typer.CallbackParam, value: Path) -> Path:
-    """The file; UsageError when none was named and there is none by the usual name. One that was named, its reader
-    speaks of."""
+    """The file, in a folder that was named the one by the usual name; UsageError when none was named and there is none
+    by that. One that was named, its reader speaks of."""
+    if value.is_dir():
+        return value / DEFAULT_WORKFLOW
     source = context.get_parameter_source(str(parameter.name))
     if source is not None and source.name == "DEFAULT" and not value.is_file():
         flag = f"--{parameter.name} FILE" if parameter.param_type_name == "option" else "FILE"
@@ -37,7 +39,7 @@ WorkflowFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help=f"A workflow file. [default: {DEFAULT_WORKFLOW}]",
+        help=f"A workflow file, or the folder of one. [default: {DEFAULT_WORKFLOW}]",
         show_default=False,
         callback=_there_when_not_given,
     ),
@@ -56,8 +58,8 @@ Checkpoint = Annotated[
     list[str] | None,
     typer.Option(
         "--checkpoint",
-        metavar="NAME=PATH",
-        help="Weights that training wrote, for the policy NAME; may be repeated.",
+        metavar="NAME=PATH|FOLDER",
+        help="Weights that training wrote, for the component NAME, or FOLDER of a joint training; may be repeated.",
     ),
 ]
 
@@ -75,7 +77,7 @@ WorkflowOption = Annotated[
     typer.Option(
         "--workflow",
         metavar="FILE",
-        help=f"The workflow file. [default: {DEFAULT_WORKFLOW}]",
+        help=f"The workflow file, or its folder. [default: {DEFAULT_WORKFLOW}]",
         show_default=False,
         callback=_there_when_not_given,
     ),

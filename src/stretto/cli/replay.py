@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from stretto.cli.checkpoints import read_checkpoints
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, Checkpoint, RunRef, StorePath, WorkflowOption
@@ -46,7 +47,7 @@ def replay(
     run_input = None if given is None else read_object(given, "--input")
     outputs = read_outputs(output or ())
     carried = read_pairs(baggage or (), "--baggage")
-    weights = read_pairs(checkpoint or (), "--checkpoint")
+    weights = read_checkpoints(checkpoint or ())
     with WatchedStore(store_path(store)) as kept:
         found = find_run(kept, run)
         for path in outputs:

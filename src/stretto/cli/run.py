@@ -6,6 +6,7 @@ from typing import Annotated
 import orjson
 import typer
 
+from stretto.cli.checkpoints import read_checkpoints
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, Checkpoint, StorePath, WorkflowFile
@@ -70,7 +71,7 @@ def run(  # one parameter a flag
         resources=read_json_pairs(resource or (), "--resource"),
         baggage=read_pairs(baggage or (), "--baggage"),
     )
-    weights = read_pairs(checkpoint or (), "--checkpoint")
+    weights = read_checkpoints(checkpoint or ())
 
     async def start(workflow: Workflow) -> Run:
         try:

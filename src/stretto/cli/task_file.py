@@ -17,6 +17,29 @@ from stretto.types.errors import InputError, NotJsonError, UsageError
 EXPECTED: Final = '{"name": "...", "input": {...}}, and where wanted "reference": ..., "labels": {...}, "memory": {...}'
 
 
+TASKS: Final = "tasks.jsonl"
+"""The file of tasks that is meant when none is named."""
+
+
+def tasks_beside(workflow: Path) -> Path:
+    """The file of tasks beside a workflow's; UsageError where there is none, and what tells of it."""
+    place = workflow.parent / TASKS
+    if place.is_file():
+        return place
+    page = workflow.parent / "README.md"
+    hint = f"{page} says how to make it, or name" if _speaks_of_tasks(page) else "name"
+    raise UsageError(
+        f"no --tasks FILE was given, and there is no {place}; {hint} a file of tasks, one a line: {EXPECTED}"
+    )
+
+
+def _speaks_of_tasks(page: Path) -> bool:
+    try:
+        return TASKS in page.read_text(errors="replace")
+    except OSError:
+        return False
+
+
 def read_tasks(path: Path) -> list[Task]:
     """Read a JSON Lines file of tasks; raises UsageError with the line's number."""
     tasks = [_task(line, place) for place, line in lines_of(path, "--tasks")]

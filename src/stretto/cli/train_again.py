@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from stretto.cli.train_mode import TrainMode
 from stretto.cli.words import count_text
 from stretto.learn.state import TrainFolder
 from stretto.types.errors import UsageError
@@ -19,16 +20,24 @@ class TrainCommand(msgspec.Struct, frozen=True, kw_only=True):
     """`stretto train` as it was typed."""
 
     file: Path
-    tasks: Path
+    tasks: Path | None
     component: str | None
     folder: Path | None
     options: Sequence[str]
     store: Path | None
+    mode: TrainMode | None = None
+    concurrency: int | None = None
 
     def further(self, made: int) -> str:
         """The command that goes on with the training from the updates made."""
-        options = [each for each in self.options if each.partition("=")[0] != "updates"]
-        return self._typed(self.folder, [*options, f"updates={FURTHER * made}"], resume=True)
+        return self.resumed(updates=FURTHER * max(made, 1))
+
+    def resumed(self, **changed: int) -> str:
+        """The command that goes on with the training, with other options than were typed."""
+        options = [each for each in self.options if each.partition("=")[0] not in changed]
+        return self._typed(
+            self.folder, [*options, *(f"{name}={value}" for name, value in changed.items())], resume=True
+        )
 
     def elsewhere(self, place: Path) -> str:
         """The command that trains anew, in the first folder beside `place` that is not there."""
@@ -38,13 +47,28 @@ class TrainCommand(msgspec.Struct, frozen=True, kw_only=True):
         return self._typed(free, self.options, resume=False)
 
     def _typed(self, folder: Path | None, options: Sequence[str], *, resume: bool) -> str:
-        words = ["stretto", "train", str(self.file), "--tasks", str(self.tasks)]
-        for flag, value in (("--component", self.component), ("--folder", folder), ("--store", self.store)):
+        words = ["stretto", "train", str(self.file)]
+        given = {
+            "--tasks": self.tasks, "--mode": self.mode, "--component": self.component, "--folder": folder,
+            "--concurrency": self.concurrency, "--store": self.store,
+        }  # fmt: skip
+        for flag, value in given.items():
             words += [flag, str(value)] if value is not None else []
         words += ["--resume"] if resume else []
         for option in options:
             words += ["--set", option]
         return shlex.join(words)
+
+
+def hold_to_mode(command: TrainCommand) -> None:
+    """Raise UsageError for a flag that mode ``end-to-end`` does not heed."""
+    given = {"--component": command.component, "--concurrency": command.concurrency}
+    wrong = [flag for flag, value in given.items() if value is not None]
+    if wrong:
+        raise UsageError(
+            f"{wrong[0]} has no effect with --mode {TrainMode.END_TO_END}, in which all PyTorch components learn "
+            "together, a batch at a time; leave it out"
+        )
 
 
 def updates_made(place: Path) -> int:
@@ -57,11 +81,13 @@ def hold_to_folder(place: Path, command: TrainCommand, *, resume: bool) -> None:
     """Raise UsageError where there is no training to go on with, or one that another, begun anew, would overwrite."""
     if resume:
         TrainFolder(place).check_started()
-        return
-    if not TrainFolder(place).begun:
-        return
-    made = updates_made(place)
-    raise UsageError(
+    elif TrainFolder(place).begun:
+        raise held_already(place, updates_made(place), command)
+
+
+def held_already(place: Path, made: int, command: TrainCommand) -> UsageError:
+    """That a folder holds a training, with what to type instead."""
+    return UsageError(
         f"{place} holds a training already, {count_text(made, 'update')} long\n"
         f"  go on with it: {command.further(made)}\n"
         f"  train anew: {command.elsewhere(place)}"

@@ -1,7 +1,8 @@
 """Arrays in one safetensors file with one JSON header, written whole or not at all."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,11 +44,28 @@ def read_tensors(path: Path) -> tuple[dict[str, npt.NDArray[Any]], bytes]:
 
     Raises UsageError when there is no such file, StoreError when it is not a whole safetensors file.
     """
-    try:
+    with _told_of(path):
         content = path.read_bytes()
-        with safetensors.safe_open(path, framework="numpy") as file:
-            header = (file.metadata() or {}).get(_HEADER_KEY, "")
-        return load(content), header.encode()
+        return load(content), _header(path)
+
+
+def read_header(path: Path) -> bytes:
+    """A file's JSON header alone, whatever the size of its arrays; raises as `read_tensors`."""
+    with _told_of(path):
+        return _header(path)
+
+
+def _header(path: Path) -> bytes:
+    with safetensors.safe_open(path, framework="numpy") as file:
+        header: str = (file.metadata() or {}).get(_HEADER_KEY, "")
+    return header.encode()
+
+
+@contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be read what is wrong with it."""
+    try:
+        yield
     except FileNotFoundError as error:
         raise UsageError(f"no file at {path}; give the path of a file that training wrote") from error
     except OSError as error:

@@ -14,13 +14,13 @@ from stretto.chaos.report import ChaosReport
 from stretto.cli.chaos.again import ChaosCommand
 from stretto.cli.chaos.given import hold_to_contract, read_given
 from stretto.cli.chaos.tables import report_tables
-from stretto.cli.checkpoints import with_checkpoints
+from stretto.cli.checkpoints import read_checkpoints, with_checkpoints
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Checkpoint, WorkflowFile
 from stretto.cli.stopping import run_async, stopping_told
 from stretto.cli.terminal import note, notes, print_json, results, show, stdout_for_results_only
-from stretto.cli.values import read_object, read_pairs
+from stretto.cli.values import read_object
 from stretto.runtime.load import load
 from stretto.spec.chaos import load_chaos
 from stretto.spec.workflow import load_workflow
@@ -87,7 +87,7 @@ def chaos(  # one parameter a flag
     place = store or Path(tempfile.mkdtemp(prefix="stretto-chaos-")) / "runs.db"
     with Store(place) as kept:
         with stdout_for_results_only():
-            workflow = with_checkpoints(load(file, store=kept), read_pairs(checkpoint or (), "--checkpoint"))
+            workflow = with_checkpoints(load(file, store=kept), read_checkpoints(checkpoint or ()))
             hold_to_contract(asked, workflow.plan)
             progress = _Progress(runs if only is None else 1)
             experiment = Experiment(

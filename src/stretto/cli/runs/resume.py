@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from stretto.cli.checkpoints import hold_to_pins
+from stretto.cli.checkpoints import hold_to_pins, read_checkpoints
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, Checkpoint, RunRef, StorePath, WorkflowOption
@@ -55,7 +55,7 @@ def resume(
     workflow and components that the run was pinned to, and the same weights.
     """
     again = read_pairs(baggage or (), "--baggage")
-    weights = read_pairs(checkpoint or (), "--checkpoint")
+    weights = read_checkpoints(checkpoint or ())
     with WatchedStore(store_path(store)) as kept:
         found = find_run(kept, run)
         kept.begun = found.id

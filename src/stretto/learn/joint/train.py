@@ -15,8 +15,9 @@ from stretto.learn.joint.keeping import Keeping
 from stretto.learn.joint.learners import Learners
 from stretto.learn.joint.module import learning_module
 from stretto.learn.joint.options import JointOptions
+from stretto.learn.joint.progress import Best, JointFolder, JointProgress
 from stretto.learn.joint.report import HeldOutReport, JointReport
-from stretto.learn.joint.state import Best, JointFolder, JointProgress, digests_of, take_up
+from stretto.learn.joint.state import digests_of, keep_state, keep_weights, take_up
 from stretto.learn.joint.update import Updating
 from stretto.learn.tasks import Task, check_names, tasks_digest
 from stretto.learn.update import MOST_SKIPPED
@@ -131,7 +132,7 @@ class _Training:
         found, best = self._held_out.measure(update), self.progress.best
         is_best = best is None or best.reward_mean is None or found.reward_mean > best.reward_mean
         if is_best:
-            self._kept.save_weights(self._module)
+            keep_weights(self._kept, self._module)
             best = Best(update=update, reward_mean=found.reward_mean, weights=digests_of(self._module))
         waited = 0 if is_best else self.progress.waited + 1
         self.progress = msgspec.structs.replace(self.progress, best=best, waited=waited)
@@ -140,7 +141,7 @@ class _Training:
     def _save(self) -> None:
         """Keep everything; the state last, which is what counts."""
         if self.progress.has_ended:
-            self._kept.save_weights(self._module)
+            keep_weights(self._kept, self._module)
         weights = digests_of(self._module)
         best = self.progress.best
         if self._held_out is None:
@@ -148,7 +149,7 @@ class _Training:
         self.progress = msgspec.structs.replace(self.progress, weights=weights, best=best)
         self._keeping.flush()
         self._curve.sync()
-        self._kept.save(self.progress, self._module, self._learners)
+        keep_state(self._kept, self.progress, self._module, self._learners)
         self._kept.prune([weights, best.weights] if best is not None else [weights])
 
     def result(self) -> JointResult:

@@ -1,0 +1,112 @@
+"""How far a joint training is, what it is pinned to, and where it is kept; without torch, for those that only ask."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from stretto.components.tensor_file import read_header
+from stretto.learn.joint.options import JointOptions
+from stretto.record.model import Manifest
+from stretto.spec.suggest import nearest
+from stretto.types.errors import StoreError, UsageError
+from stretto.types.ids import Digest
+
+FORMAT: Final = "stretto.joint-training/1"
+STATE: Final = "state.safetensors"
+WEIGHTS: Final = "weights"
+
+
+class Best(msgspec.Struct, frozen=True, kw_only=True):
+    """The weights that did best on the held-out fold; where nothing is held out, the last."""
+
+    update: int
+    """After which they were; 0 for those that it began with."""
+    reward_mean: float | None
+    """None where nothing is held out."""
+    weights: Mapping[str, Digest]
+    """By component, of those that have weights."""
+
+
+class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a joint training is, and what it is pinned to."""
+
+    manifest: Manifest
+    """Of the workflow that it began with: its file, and each component with its weights."""
+    tasks: Digest
+    options: JointOptions
+    update: int = 0
+    """Updates made."""
+    reports: int = 0
+    """Lines of the curve that belong to it."""
+    skipped: int = 0
+    """How many of the last updates, in a row, left the weights as they were."""
+    waited: int = 0
+    """Evaluations since the best one."""
+    weights: Mapping[str, Digest] = msgspec.field(default_factory=dict)
+    """By component, of the last update."""
+    best: Best | None = None
+    format: str = FORMAT
+
+    @property
+    def has_ended_early(self) -> bool:
+        """Whether as many evaluations brought nothing better as it has patience for."""
+        patience = self.options.patience
+        return patience is not None and self.waited >= patience
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.update >= self.options.updates or self.has_ended_early
+
+
+class JointFolder:
+    """Where one joint training keeps its state."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def begun(self) -> bool:
+        """Whether it holds a training."""
+        return (self.folder / STATE).exists()
+
+    def check(self, *, resume: bool) -> None:
+        """Raise UsageError where there is no training to go on with, or one that a new one would overwrite."""
+        if resume and not self.begun:
+            beside = [path.parent.name for path in sorted(self.folder.parent.glob(f"*/{STATE}"))]
+            near = nearest(self.folder.name, beside)
+            hint = f"did you mean {self.folder.with_name(near)}?" if near else "leave out `resume` to begin one there"
+            raise UsageError(f"{self.folder} holds no training to go on with; {hint}")
+        if not resume and self.begun:
+            update = self.progress().update
+            raise UsageError(
+                f"{self.folder} holds a training already, {update} update{'' if update == 1 else 's'} long; go on with "
+                "it (resume=True), or train in another folder"
+            )
+
+    def checkpoints(self, weights: Mapping[str, Digest]) -> dict[str, Path]:
+        """The files of weights, by component."""
+        return {name: self.folder / WEIGHTS / name / f"{digest}.safetensors" for name, digest in weights.items()}
+
+    def prune(self, kept: Iterable[Mapping[str, Digest]]) -> None:
+        """Delete every file of weights but these, and what a killed training had not written to its end."""
+        wanted = {path for weights in kept for path in self.checkpoints(weights).values()}
+        found = [*(self.folder / WEIGHTS).glob("*/*.safetensors"), *self.folder.rglob(".*.part")]
+        for path in found:
+            if path not in wanted:
+                path.unlink(missing_ok=True)
+
+    def progress(self) -> JointProgress:
+        """How far it is. Raises StoreError when what is there is no such state."""
+        path = self.folder / STATE
+        try:
+            progress = msgspec.json.decode(read_header(path), type=JointProgress)
+        except msgspec.MsgspecError as error:
+            raise StoreError(
+                f"{path} is not the state of a joint training ({FORMAT}): {error}. Train in another folder"
+            ) from error
+        if progress.format != FORMAT:
+            raise StoreError(f"{path} has the format {progress.format!r}, this release reads {FORMAT!r}")
+        return progress

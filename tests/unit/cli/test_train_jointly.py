@@ -1,0 +1,193 @@
+"""`stretto train --mode end-to-end`: networks of a workflow learn together, from the command line."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from stretto.cli.joint_options import COMPONENT_OPTIONS, FROZEN, JOINT_OPTIONS, read_joint_options
+from stretto.learn.joint.options import ComponentOptions, JointOptions
+from tests.unit.cli.conftest import Cli
+from tests.unit.learn.joint.made import COMPONENTS, WORKFLOW, tasks
+
+SMALL = [f"--set={each}" for each in ("updates=4", "batch_size=8", "evaluate_every=2", "learning_rate=0.05")]
+JOINT = ("train", "net", "--mode", "end-to-end", *SMALL)
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "cli.md").read_text()
+PLACE = Path(".stretto/training/ways")
+
+
+@pytest.fixture
+def net(folder: Path) -> Path:
+    """A folder beside the usual workflow, with networks and tasks in it."""
+    place = folder / "net"
+    place.mkdir()
+    (place / "components.py").write_text(COMPONENTS)
+    (place / "workflow.yaml").write_text(WORKFLOW.replace("ESTIMATOR", ""))
+    (place / "tasks.jsonl").write_bytes(b"\n".join(msgspec.json.encode(task) for task in tasks()))
+    return place
+
+
+def test_a_folder_stands_for_its_workflow_and_its_tasks_and_the_best_weights_are_served(cli: Cli, net: Path) -> None:
+    told = cli(*JOINT)
+    assert told.code == 0, told.err
+    assert "update 0 of 4  held out" in told.err
+    assert re.search(r"update 4 of 4  reward .* held out .* gradients reader [\d.]+, router [\d.]+", told.err)
+    assert "reward of each update (•) and held out (line)" in told.out
+    assert (PLACE / "curve.png").read_bytes().startswith(b"\x89PNG")
+    [serve] = re.findall(r"^serve them: stretto (.*)$", told.err, re.MULTILINE)
+    asked = ["--input", '{"x": [1.0, 0.0, 0.0]}', "--json"]
+    served = cli(*shlex.split(serve), *asked).document["run"]
+    plain = cli("run", "net", *asked).document["run"]
+    apart = {
+        name for name, pin in served["manifest"]["components"].items() if plain["manifest"]["components"][name] != pin
+    }
+    assert apart == {"reader", "router"}
+
+
+def test_a_workflow_of_networks_alone_is_trained_end_to_end_and_says_so(cli: Cli, net: Path) -> None:
+    told = cli("train", "net", *SMALL, "--json")
+    assert "'ways' has no policy: its PyTorch components learn, as with --mode end-to-end" in told.err
+    document = told.document
+    assert document["mode"] == "end-to-end"
+    assert [each["update"] for each in document["updates"]] == [0, 1, 2, 3, 4]
+    assert set(document["checkpoints"]) == {"reader", "router"}
+    assert all(Path(path).is_file() for path in document["checkpoints"].values())
+    assert len(cli("runs", "list", "--purpose", "train", "--limit", "99", "--json").document["runs"]) == 32
+    assert len(cli("runs", "list", "--purpose", "evaluate", "--limit", "99", "--json").document["runs"]) == 27
+    lines = (PLACE / "curve.jsonl").read_bytes().splitlines()
+    assert [json.loads(line) for line in lines] == document["updates"]
+
+
+def test_a_training_with_nothing_left_to_do_says_how_to_go_on(cli: Cli, net: Path) -> None:
+    cli(*JOINT)
+    told = cli(*JOINT)
+    assert told.code == 2
+    assert f"{PLACE} holds a training already, 4 updates long" in told.err
+    told = cli(*JOINT, "--resume")
+    [command] = re.findall(r"^go on with it: stretto (.*)$", told.err, re.MULTILINE)
+    assert len(cli(*shlex.split(command), "--json").document["updates"]) == 9
+    stuck = ["--folder=stuck", "--set=learning_rate=1e-9", "--set=patience=1", "--set=evaluate_every=1"]
+    assert cli("train", "net", "--set=batch_size=8", *stuck).code == 0
+    told = cli("train", "net", "--set=batch_size=8", *stuck, "--resume")
+    assert "the training in stuck ended after 1 evaluation without a better one" in told.err
+    assert "--set patience=2" in told.err
+
+
+def test_ctrl_c_tells_what_stands_and_how_to_go_on(cli: Cli, net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli(*JOINT)
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stretto.learn.joint.update.Updating.make", stopped)
+    told = cli(*JOINT[:-4], *SMALL[1:], "--set=updates=9", "--resume")
+    assert told.code == 130
+    assert f"stopped by Ctrl-C with 4 updates made; --resume goes on with the training in {PLACE}" in told.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (
+            ["--set", "group_size=2"],
+            "--set group_size is an option of --mode policy and has no effect with --mode end-to",
+        ),
+        (["--set", "updtes=3"], "training has no such option; did you mean 'updates'?"),
+        (["--set", "router.frozn=true"], "a component has no such option; its options are optimizer, learning_rate"),
+        (["--set", "router.updates=3"], "updates is of the whole training and of no component"),
+        (
+            ["--set", "rooter.frozen=true"],
+            "no differentiable component 'rooter'; did you mean 'router'? it has: reader",
+        ),
+        (["--set", "router.frozen=yes"], "--set router.frozen=yes: expected one of true, false"),
+        (["--set", "router.learning-rate=x"], "--set router.learning_rate=x: expected a number, such as 0.01"),
+        (["--set", "learning_rate=-1"], "learning_rate is -1.0; expected a number above 0"),
+        (["--set", "precision=float16"], "did you mean 'bfloat16'? expected one of float32, bfloat16"),
+        (["--set", "batch_size=99"], "batch_size is 99, but there are 31 tasks to learn from, with 9 held out beside"),
+        (["--set", "right.frozen=true"], "right.frozen has no effect: component 'right' has no parameters"),
+        (["--set", "reader.frozen=true", "--set", "router.frozen=true"], "nothing of workflow 'ways' is left to learn"),
+        (["--component", "router"], "--component has no effect with --mode end-to-end"),
+        (["--concurrency", "2"], "--concurrency has no effect with --mode end-to-end"),
+        (["--resume"], "ways holds no training to go on with; leave out `resume` to begin one there"),
+    ],
+)
+def test_wrong_usage_trains_nothing(cli: Cli, net: Path, flags: list[str], says: str) -> None:
+    few = [] if any("batch_size" in flag for flag in flags) else ["--set=batch_size=8"]
+    told = cli("train", "net", "--mode", "end-to-end", *few, *flags)
+    assert told.code == 2
+    assert says in told.err
+    assert not PLACE.exists()
+
+
+def test_the_other_mode_names_the_options_of_this_one(cli: Cli, net: Path) -> None:
+    told = cli("train", "net", "--mode", "policy", "--set", "router.learning_rate=0.1")
+    assert (
+        "--set router.learning_rate is an option of --mode end-to-end and has no effect with --mode policy" in told.err
+    )
+    told = cli("train", "net", "--mode", "policy")
+    assert told.code == 2
+    assert "PyTorch components that learn together with --mode end-to-end: reader, router" in told.err
+    (net / "tasks.jsonl").rename(net / "points.jsonl")
+    told = cli("train", "net")
+    assert f"there is no {Path('net/tasks.jsonl')}; name a file of tasks" in told.err
+    (net / "README.md").write_text("Make tasks.jsonl so: ...")
+    assert "net/README.md says how to make it, or name a file of tasks" in cli("train", "net").err
+
+
+def test_a_workflow_without_networks_cannot_be_trained_end_to_end(cli: Cli, folder: Path) -> None:
+    (folder / "tasks.jsonl").write_text(json.dumps({"name": "a", "input": {"query": "x"}}))
+    told = cli("train", "--mode", "end-to-end", "--set=batch_size=1", "--set=held_out=0")
+    assert told.code == 2
+    assert "'trip' has no differentiable component; declare one with @stretto.differentiable" in told.err
+
+
+def test_every_option_of_a_joint_training_is_documented_as_its_type_declares_it(cli: Cli) -> None:
+    section = PAGE.partition("## `stretto train`")[2].partition("\n## ")[0]
+    told = " ".join(cli("train", "--help").out.split())
+    for option in JOINT_OPTIONS.values():
+        choices = f": {', '.join(f'`{choice}`' for choice in option.choices)}" if option.choices else ""
+        assert f"| `{option.name}` | `{option.written}` | {option.means}{choices} |\n" in section
+        assert f"{option.name}={option.written} {option.means}" in told
+    assert [*JOINT_OPTIONS, "components"] == list(JointOptions.__struct_fields__)
+    assert list(COMPONENT_OPTIONS) == list(ComponentOptions.__struct_fields__)
+    assert f"COMPONENT.{FROZEN.name}=" in told
+
+
+@pytest.mark.parametrize("name", JOINT_OPTIONS)
+def test_an_options_default_may_be_typed(name: str) -> None:
+    assert getattr(read_joint_options([f"{name}={JOINT_OPTIONS[name].written}"]), name) == JOINT_OPTIONS[name].default
+
+
+@pytest.mark.ci
+def test_a_training_that_is_killed_at_any_moment_resumes_to_the_same_bits(net: Path, tmp_path: Path) -> None:
+    """SIGKILL, four times, wherever it happens to be: in an update, an evaluation or a save."""
+    flags = ["--set=updates=60", "--set=batch_size=8", "--set=evaluate_every=3", "--set=patience=null"]
+    command = [sys.executable, "-m", "stretto", "train", "net", "--mode", "end-to-end", *flags]
+    alone = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run([*command, "--folder", "whole"], cwd=tmp_path, env=alone, check=True, capture_output=True)
+    for kill in range(4):
+        again = ["--resume"] if (tmp_path / "parts" / "state.safetensors").exists() else []
+        with subprocess.Popen(
+            [*command, "--folder", "parts", *again], cwd=tmp_path, env=alone, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            for _ in range(4):  # some updates further
+                process.stderr.readline()
+            time.sleep(kill * 0.007)  # into the next one, each time elsewhere
+            process.send_signal(signal.SIGKILL)
+    subprocess.run(
+        [*command, "--folder", "parts", "--resume"], cwd=tmp_path, env=alone, check=True, capture_output=True
+    )
+    for name in ("state.safetensors", "curve.jsonl"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes()
+    found = [sorted(path.name for path in (tmp_path / place).rglob("weights/*/*")) for place in ("whole", "parts")]
+    assert found[0] == found[1]
+    assert not list((tmp_path / "parts").rglob("*.part"))
