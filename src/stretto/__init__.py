@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stretto.components.torch.decorator import differentiable
     from stretto.components.torch.shape import OneOf, Shape
     from stretto.engine.request import RunRequest
+    from stretto.learn.explain.run import explain
     from stretto.learn.learning_policy import LearningPolicy
     from stretto.record.model import Annotation, Run, StepRecord
     from stretto.runtime.load import load
@@ -85,6 +86,7 @@ _HOMES = {
     "causal_lm": "stretto.components.causal_lm.made",
     "component": "stretto.components.python",
     "differentiable": "stretto.components.torch.decorator",
+    "explain": "stretto.learn.explain.run",
     "load": "stretto.runtime.load",
     "reward": "stretto.components.reward",
 }
@@ -133,6 +135,7 @@ __all__ = [
     "causal_lm",
     "component",
     "differentiable",
+    "explain",
     "load",
     "reward",
 ]

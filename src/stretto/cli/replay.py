@@ -8,12 +8,12 @@ from stretto.cli.checkpoints import read_checkpoints
 from stretto.cli.help import VerbCommand
 from stretto.cli.making import WatchedStore, make_run
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Baggage, Checkpoint, RunRef, StorePath, WorkflowOption
-from stretto.cli.recorded_step import called_step
 from stretto.cli.values import read_object, read_outputs, read_pairs
 from stretto.cli.waiting import Typed
 from stretto.record.model import Run
 from stretto.runtime.finding import find_run
 from stretto.runtime.load import store_path
+from stretto.runtime.recorded_step import called_step
 from stretto.runtime.workflow import Workflow
 
 app = typer.Typer(add_completion=False)

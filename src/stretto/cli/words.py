@@ -1,6 +1,5 @@
 """How statuses, times and figures are written everywhere."""
 
-import re
 from datetime import UTC, datetime
 from typing import Final
 
@@ -9,6 +8,7 @@ from rich.text import Text
 from stretto.record.model import Run
 from stretto.types.enums import Effect, Reason, RunStatus, StepStatus
 from stretto.types.ids import SHORT_DIGEST_HEX
+from stretto.types.words import count_text as count_text, escaped as escaped, number_text as number_text
 
 STATUS_STYLES: Final[dict[str, str]] = {
     RunStatus.OK: "green",
@@ -24,9 +24,6 @@ STATUS_STYLES: Final[dict[str, str]] = {
 
 EFFECT_STYLES: Final = {Effect.PURE: "dim", Effect.READ: "cyan", Effect.WRITE: "yellow"}
 
-_STEERING: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What would begin another line or column, steer a terminal, or turn the reading order."""
-
 _SECOND_MS: Final = 1000.0
 _MINUTE_S: Final = 60
 
@@ -41,12 +38,6 @@ def status_text(status: RunStatus | StepStatus | None, reason: Reason | None = N
     if reason is not None and reason.value != status.value:
         text.append(f" ({reason.value.replace('_', ' ')})", "dim")
     return text
-
-
-def escaped(text: str) -> str:
-    """A text that came from anywhere on one line of a table, with what is no character to be read written as JSON and
-    Python write it: a line break as ``\\n``."""
-    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def ms_text(ms: float) -> str:
@@ -70,11 +61,6 @@ def time_text(at_ns: int) -> str:
     return datetime.fromtimestamp(at_ns / 1e9, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def number_text(value: float) -> str:
-    """A figure with four digits that matter."""
-    return f"{value:.4g}"
-
-
 def bytes_text(size: int) -> str:
     """A size with its unit, 1 KiB being 1024 bytes."""
     value, unit = float(size), "B"
@@ -83,11 +69,6 @@ def bytes_text(size: int) -> str:
             break
         value, unit = value / 1024, bigger
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-
-
-def count_text(number: int, one: str, many: str = "") -> str:
-    """``1 step``, ``2 steps``, ``1,024 steps``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def pinned_text(version_at_digest: str) -> str:

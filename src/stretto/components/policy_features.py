@@ -46,10 +46,10 @@ def features_of(spec: FeatureSpec, data: JsonObject) -> Features:
     """
     values: dict[int, float] = {BIAS: 1.0}
     for field in spec.text:
-        buckets = _text_buckets(spec, field, _texts(field, data.get(field)))
+        buckets = _text_buckets(spec, field, texts_of(field, data.get(field)))
         _add(values, buckets, spec.text_scale / math.sqrt(len(buckets) or 1))
     for field in spec.state:
-        leaves = [crc32(leaf.encode()) for leaf in _leaves(field, data.get(field))]
+        leaves = [crc32(leaf.encode()) for leaf in leaves_of(field, data.get(field))]
         _add(values, _buckets(leaves, spec.buckets), 1.0)
     return list(values), list(values.values())
 
@@ -62,7 +62,7 @@ def about_of(spec: FeatureSpec, alternatives: Sequence[str], data: JsonObject) -
     leaves: dict[str, list[int]] = {alternative: [] for alternative in alternatives}
     for field in spec.about or ():
         for alternative, known in _by_alternative(field, data.get(field), leaves).items():
-            leaves[alternative] += [crc32(leaf.encode()) for leaf in _leaves(field, known)]
+            leaves[alternative] += [crc32(leaf.encode()) for leaf in leaves_of(field, known)]
     return [_buckets(hashes, spec.buckets) for hashes in leaves.values()]
 
 
@@ -100,7 +100,7 @@ def _text_buckets(spec: FeatureSpec, field: str, texts: tuple[str, ...]) -> tupl
     start = crc32(f"{field}~".encode())
     hashes: list[int] = []
     for text in texts:
-        words = [f"{word} ".encode() for word in _WORD.findall(text.casefold().translate(_DIGITS))]
+        words = [f"{word} ".encode() for word in words_in(text)]
         grams = [start] * len(words)
         for n in range(1, max(spec.ngrams) + 1):
             grams = [crc32(word, gram) for word, gram in zip(words[n - 1 :], grams, strict=False)]
@@ -109,7 +109,13 @@ def _text_buckets(spec: FeatureSpec, field: str, texts: tuple[str, ...]) -> tupl
     return _buckets(hashes, spec.buckets)
 
 
-def _texts(field: str, value: Json) -> tuple[str, ...]:
+def words_in(text: str) -> list[str]:
+    """The words of a text as features see them."""
+    return _WORD.findall(text.casefold().translate(_DIGITS))
+
+
+def texts_of(field: str, value: Json) -> tuple[str, ...]:
+    """The texts of a field; raises ComponentError for what is none."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -122,13 +128,13 @@ def _texts(field: str, value: Json) -> tuple[str, ...]:
     )
 
 
-def _leaves(path: str, value: Json) -> Iterator[str]:
+def leaves_of(path: str, value: Json) -> Iterator[str]:
     """One text for each fact: ``state.order.status=pending``, ``state.items[]=...``, ``state.round:3``."""
     if isinstance(value, dict):
-        yield from chain.from_iterable(_leaves(f"{path}.{key}", child) for key, child in value.items())
+        yield from chain.from_iterable(leaves_of(f"{path}.{key}", child) for key, child in value.items())
     elif isinstance(value, list):
         yield f"{path}#{_magnitude(len(value))}"
-        yield from chain.from_iterable(_leaves(f"{path}[]", child) for child in value)
+        yield from chain.from_iterable(leaves_of(f"{path}[]", child) for child in value)
     elif isinstance(value, str):
         yield f"{path}={value}"
     elif isinstance(value, bool) or value is None:

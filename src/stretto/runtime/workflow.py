@@ -285,12 +285,14 @@ class Workflow:
         outputs: Mapping[str, Json] | None = None,
         dry_run: bool = False,
         baggage: Mapping[str, str] | None = None,
+        keep_in: Store | None = None,
     ) -> Run:
         """Run a recorded run again under a change: this workflow's versions, another input, or given step outputs.
 
-        The run may be given by its id; ``last`` is the newest. Raises, before anything is run, ReplayError when
-        `outputs` names a step that the run does not have, InputError when an output is none that the step's component
-        could have given.
+        The run may be given by its id; ``last`` is the newest. The new one is kept in the workflow's store, or in
+        `keep_in`: then it shares with no other run what protects components. Raises, before anything is run,
+        ReplayError when `outputs` names a step that the run does not have, InputError when an output is none that the
+        step's component could have given.
         """
         check_replay(run, outputs, dry_run)
         if isinstance(run, str):
@@ -306,6 +308,8 @@ class Workflow:
         )
         with self._under_way.one():
             engine = await self._ready()
+            if keep_in is not None:
+                engine = self._engine_over(keep_in, alone=True)
             return await engine.replay(self.plan, run, request, outputs=outputs or {}, dry_run=dry_run)
 
     async def exercise_fallback(self, runs: Iterable[Run]) -> list[Exercised]:
@@ -409,19 +413,25 @@ class Workflow:
     async def _made_engine(self) -> Engine:
         """The engine. The store's file is made here, not when a workflow loads."""
         if self._engine is None:
-            input_key = await asyncio.to_thread(lambda: self.store.input_key)
+            await asyncio.to_thread(lambda: self.store.input_key)
             await asyncio.to_thread(self._tuning.refresh)
-            self._engine = Engine(
-                self.store,
-                input_key=input_key,
-                protections=self._kin.protections,
-                standbys=None if self._catalog.is_per_run and self._catalog.wrap is None else self._kin.standbys,
-                tuned=self._tuning.tuned,
-            )
-            self._engine.live = self._live
-            self._engine.shut = self._opening.shut.by_name
-            self._engine.opens = None if self._answering is None else self._answering.opens
+            self._engine = self._engine_over(self.store)
         return self._engine
+
+    def _engine_over(self, store: Store, *, alone: bool = False) -> Engine:
+        """An engine that keeps its runs in a store; `alone` shares with no other what protects components."""
+        is_measured = self._catalog.is_per_run and self._catalog.wrap is None
+        engine = Engine(
+            store,
+            input_key=self.store.input_key,
+            protections=None if alone else self._kin.protections,
+            standbys=None if alone or is_measured else self._kin.standbys,
+            tuned=self._tuning.tuned,
+        )
+        engine.live = self._live
+        engine.shut = self._opening.shut.by_name
+        engine.opens = None if self._answering is None else self._answering.opens
+        return engine
 
     async def aclose(self) -> None:
         """Close the components and flush the store. The workflow may be used again.

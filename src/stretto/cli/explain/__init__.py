@@ -1,40 +1,29 @@
 """`stretto explain`: what made a run go as it did."""
 
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 import typer
 
 from stretto.cli.exits import Exit
 from stretto.cli.explain.lines import show_explained
-from stretto.cli.explain.page import page
 from stretto.cli.help import VerbCommand
 from stretto.cli.opened import opened
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, RunRef, StorePath, WorkflowOption
-from stretto.cli.recorded_step import recorded_step
 from stretto.cli.stopping import run_async
 from stretto.cli.terminal import note, print_json, stdout_for_results_only, working
 from stretto.cli.words import escaped
 from stretto.learn.explain.explained import RunExplained
 from stretto.learn.explain.fields import MOST
-from stretto.learn.explain.run import explain_run
-from stretto.record.model import Run, StepRecord
-from stretto.runtime.finding import find_run
+from stretto.learn.explain.page import page
+from stretto.learn.explain.run import MOST_TRIED, explain as explain_run
+from stretto.record.model import StepRecord
 from stretto.runtime.load import load
 from stretto.runtime.workflow import Workflow
-from stretto.store.sqlite import Store
-from stretto.types.enums import StepStatus
-from stretto.types.errors import StoreError, UsageError
+from stretto.types.errors import StoreError
 
 app = typer.Typer(add_completion=False)
-
-COMPARED: Final = 200
-"""Other runs of the workflow that are read, the newest: what is usual there, and values to try in place of its own."""
-
-MOST_TRIED: Final = 1_000
 
 
 @app.command(cls=VerbCommand)
@@ -60,12 +49,8 @@ def explain(
     beats random orders. What a field was worth is told by replay, with what other runs saw in its place: the run's
     reward less the mean of the replays'. Nothing is written, and no replay is kept.
     """
-    with opened(store) as kept, stdout_for_results_only(), tempfile.TemporaryDirectory() as folder:
-        found = find_run(kept, run)
-        steps = _answered(found) if step is None else [recorded_step(found, step)]
-        loaded = load(workflow, store=Path(folder) / "replays.db")
-        _hold_to_run(loaded, found)
-        told = run_async(_explained(loaded, found, steps, _others(kept, found), tried))
+    with opened(store) as kept, stdout_for_results_only():
+        told = run_async(_explained(load(workflow, store=kept), run, step, tried))
     if as_json:
         print_json(msgspec.to_builtins(told))
     else:
@@ -75,51 +60,24 @@ def explain(
     return Exit.OK
 
 
-async def _explained(
-    workflow: Workflow, run: Run, steps: Sequence[StepRecord], others: Sequence[Run], tried: int
-) -> RunExplained:
-    going = _Going(len(steps))
+async def _explained(workflow: Workflow, run: str, step: str | None, tried: int) -> RunExplained:
+    going = _Going()
     with working(going):
         async with workflow:
-            return await explain_run(workflow, run, steps, others, most=tried, on_step=going.begin)
+            return await explain_run(workflow, run, step=step, tried=tried, on_step=going.begin)
 
 
 class _Going:
     """What goes on, for whoever waits."""
 
-    def __init__(self, steps: int) -> None:
-        self._steps = steps
-        self._begun = 0
-        self._path = ""
+    def __init__(self) -> None:
+        self._told = "loading"
 
-    def begin(self, step: StepRecord) -> None:
-        self._begun += 1
-        self._path = step.path
+    def begin(self, number: int, steps: int, step: StepRecord) -> None:
+        self._told = f"explaining step {number} of {steps}: {escaped(step.path)}"
 
     def __rich__(self) -> str:
-        return f"explaining step {self._begun} of {self._steps}: {escaped(self._path)}" if self._begun else "loading"
-
-
-def _answered(run: Run) -> list[StepRecord]:
-    """Steps that a component answered itself, but for those that judge the run."""
-    steps = [step for step in run.steps if step.component and step.status is StepStatus.OK and not step.rewards]
-    if not steps:
-        raise UsageError(f"no step of run {run.id} was answered by its component, so there is nothing to explain")
-    return steps
-
-
-def _others(store: Store, run: Run) -> list[Run]:
-    """The newest other runs of its workflow that ended."""
-    newest = store.list(limit=COMPARED + 1, workflow=run.manifest.workflow)
-    return [store.get(each.id) for each in newest if each.id != run.id and each.status is not None][:COMPARED]
-
-
-def _hold_to_run(workflow: Workflow, run: Run) -> None:
-    if workflow.name != run.manifest.workflow:
-        raise UsageError(
-            f"run {run.id} is of workflow '{run.manifest.workflow}', and this file declares '{workflow.name}'; "
-            "name its file with --workflow FILE"
-        )
+        return self._told
 
 
 def _write(path: Path, told: RunExplained) -> None:

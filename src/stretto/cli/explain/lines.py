@@ -1,16 +1,28 @@
 """An explanation for people at a terminal."""
 
-import math
 from typing import Final
 
-import orjson
 from rich.text import Text
 
-from stretto.cli.explain.words import BELIEVED, part_text, rewards_text, words_of
 from stretto.cli.rows import labelled, one_piece
 from stretto.cli.terminal import is_unicode, results, show
-from stretto.cli.words import count_text, escaped
+from stretto.cli.words import escaped
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
+from stretto.learn.explain.words import (
+    LIMITS,
+    Trust,
+    chose_text,
+    largest_effect,
+    part_text,
+    quiet_steps,
+    rewards_text,
+    telling,
+    trust_of,
+    trust_text,
+    unusual_texts,
+    value_text,
+    words_of,
+)
 
 SHOWN: Final = 8
 """Parts of a choice that are listed; the rest is in the JSON."""
@@ -22,62 +34,58 @@ WEAK: Final = 0.1
 BAR: Final = 16
 """Columns of the longest bar."""
 
-VALUE_CHARS: Final = 40
-"""Of a recorded value: enough to recognise it."""
-
-UNTOLD: Final = (
-    "what its answers were worth is not told: its reward is missing, or not known yet; a step of kind reward gives a "
-    "run one, and a replay too"
-)
-"""A reward that somebody annotated is no remedy: a replay with another answer would have none to hold against it."""
-
 
 def show_explained(told: RunExplained) -> None:
-    """Print it step by step."""
-    reward = "without a reward" if told.reward is None else f"reward {told.reward:.4g}"
-    show(
-        Text.assemble(
-            ("run ", ""), (told.run, "bold"), f"  {reward}, held against {count_text(told.compared, 'other run')}"
-        )
-    )
+    """Print what there is to say, and behind it the figures, step by step."""
+    for number, sentence in enumerate(told.summary):
+        show(Text(escaped(sentence) if number == 0 else f"- {escaped(sentence)}", "bold" if number == 0 else ""))
+    largest = largest_effect(told)
+    quiet = quiet_steps(told)
     for step in told.steps:
-        if step.choices or step.effects:
-            _show_step(step)
-    if told.reward is None:
-        show(UNTOLD)
+        if step.path not in quiet:
+            _show_step(step, largest)
+    if quiet and told.reward is not None:
+        show(Text(f"\nno other answer of these moved the reward: {escaped(', '.join(quiet))}", "dim"))
+    show(Text(f"\n{LIMITS}", "dim"))
 
 
-def _show_step(step: StepExplained) -> None:
+def _show_step(step: StepExplained, largest: float) -> None:
     show(Text.assemble("\n", (escaped(step.path), "bold"), f"  {escaped(step.component)}"))
     for choice in step.choices:
         _show_choice(choice)
-    if step.effects:
-        _show_effects(step.effects)
+    effects = telling(step, largest)
+    if effects:
+        _show_effects(effects, largest, left=len(step.effects) - len(effects))
 
 
 def _show_choice(choice: ChoiceExplained) -> None:
-    probability = math.exp(choice.logprob)
-    show(
-        f"  chose {escaped(choice.chosen)} as {escaped(choice.choice)}, probability {probability:.3g}: its logit is "
-        f"{choice.score:+.3f} over the mean of all, {choice.score - choice.baseline:+.3f} over what is usual"
-    )
+    show(Text(f"  {escaped(chose_text(choice))}"))
+    if choice.through:
+        show(Text(f"  attributed through {escaped(', '.join(choice.through))} to what came in before", "dim"))
     largest = max((abs(value) for value in choice.fields.values()), default=0.0)
-    show(
-        labelled(
-            [(Text(f"    {escaped(name)}"), _signed(value, largest)) for name, value in choice.fields.items()],
-            results().width,
-        )
-    )
+    fields = [(Text(f"    {escaped(name)}"), _signed(value, largest)) for name, value in choice.fields.items()]
+    show(labelled(fields, results().width))
     for name, words in words_of(choice).items():
         show(Text.assemble(f"    {escaped(name)}: ", *(_coloured(word, choice) for word in words)))
-    named = ", ".join(f"{part_text(part)} ({part.adds:+.3f})" for part in choice.parts[:SHOWN])
-    show(Text(f"    most of it: {escaped(named)}"))
-    faith = choice.faith
-    trust = "adds up" if choice.residual <= BELIEVED else "does NOT add up: read it as a hint"
-    show(
-        f"    {trust} (residual {choice.residual:.2%}); beats {faith.beaten:.0%} of random orders at taking away and "
-        "putting in"
-    )
+    if choice.parts:
+        _show_parts(choice.parts[:SHOWN])
+    show(Text(f"    {trust_text(choice)}", "bold red" if trust_of(choice) is Trust.HINT else ""))
+    for text in unusual_texts(choice):
+        show(Text(f"    {escaped(text)}"))
+
+
+def _show_parts(parts: tuple[Part, ...]) -> None:
+    """Beside what each adds, what the two other methods say of it."""
+    head = (Text("    most of it", "dim"), tuple(one_piece(name, "dim") for name in ("adds", "grad*in", "alone")))
+    rows = [
+        (Text(f"    {escaped(part_text(part))}"), tuple(one_piece(f"{each:+.3f}") for each in _figures(part)))
+        for part in parts
+    ]
+    show(labelled([head, *rows], results().width))
+
+
+def _figures(part: Part) -> tuple[float, float, float]:
+    return part.adds, part.slope, part.loses
 
 
 def _coloured(part: Part, choice: ChoiceExplained) -> Text:
@@ -95,20 +103,13 @@ def _signed(value: float, largest: float) -> tuple[Text, Text]:
     return one_piece(f"{value:+.3f}"), one_piece(block * max(round(share * BAR), int(share > 0)), style)
 
 
-def _show_effects(effects: tuple[FieldEffect, ...]) -> None:
+def _show_effects(effects: list[FieldEffect], largest: float, *, left: int) -> None:
     show("  what its answer was worth, the run's reward less that with other answers in its place")
-    largest = max((abs(each.effect or 0.0) for each in effects), default=0.0)
     rows = []
     for each in effects:
-        name = f"{each.field} = {_shortened(each.value)}" if each.field else "all of it"
+        name = f"{each.field} = {value_text(each.value)}" if each.field else "all of it"
         label = Text(f"    {escaped(name)}")
-        if each.effect is None:
-            rows.append((label, (Text(""), Text(""), Text(rewards_text(each)))))
-        else:
-            rows.append((label, (*_signed(each.effect, largest), Text(rewards_text(each)))))
+        rows.append((label, (*_signed(each.effect or 0.0, largest), Text(rewards_text(each)))))
     show(labelled(rows, results().width))
-
-
-def _shortened(value: object) -> str:
-    text = orjson.dumps(value).decode()
-    return text if len(text) <= VALUE_CHARS else f"{text[: VALUE_CHARS - 3]}..."
+    if left:
+        show(Text(f"    {left} more {'field' if left == 1 else 'fields'} without an effect to speak of", "dim"))

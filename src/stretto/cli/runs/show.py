@@ -12,7 +12,6 @@ from stretto.cli.errors import failure_text
 from stretto.cli.help import VerbCommand
 from stretto.cli.opened import opened
 from stretto.cli.options import AsJson, RunRef, StorePath
-from stretto.cli.recorded_step import recorded_step
 from stretto.cli.rows import labelled
 from stretto.cli.run_document import whole_document
 from stretto.cli.runs.afterwards import annotations_table, effects_table
@@ -25,6 +24,7 @@ from stretto.cli.timeline import legend, timeline
 from stretto.cli.waiting import Typed
 from stretto.record.model import ErrorInfo, Run
 from stretto.runtime.finding import find_run
+from stretto.runtime.recorded_step import recorded_step
 
 app = typer.Typer(add_completion=False)
 

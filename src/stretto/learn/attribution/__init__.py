@@ -4,10 +4,11 @@ A *score* takes named tensors of N rows and gives [N] numbers; one row is explai
 for "nothing known". Shape letters: N rows, S points of a path, F elements of all inputs together.
 """
 
-from stretto.learn.attribution.faithfulness import Faithfulness, faithfulness
+from stretto.learn.attribution.faithfulness import faithfulness
 from stretto.learn.attribution.integrated import Attribution, gradient_times_input, integrated_gradients
 from stretto.learn.attribution.occlusion import occlusion
 from stretto.learn.attribution.rows import Row, Score, by_unit, units_of
+from stretto.learn.faith import Faithfulness
 
 __all__ = [
     "Attribution",

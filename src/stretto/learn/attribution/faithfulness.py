@@ -1,13 +1,13 @@
 """How far an attribution may be believed: its units taken away, or put in, by rank, against random orders."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
 import torch
 from torch import Tensor
 
 from stretto.learn.attribution.rows import Row, Score, by_unit, flat, hold_pair, scores, units_of
+from stretto.learn.faith import Faithfulness
 
 ORDERS: Final = 32
 """Random ones that it is held against."""
@@ -15,20 +15,6 @@ ORDERS: Final = 32
 
 POINTS: Final = 64
 """Of a curve: with more units than that, several go at once."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Faithfulness:
-    """Mean height of the score while units go or come, 1 the row's score and 0 the baseline's."""
-
-    deletion: float
-    """The greatest first taken away: the lower the better."""
-    insertion: float
-    """The greatest first put in: the higher the better."""
-    random: float
-    """Mean of random orders, of units taken away."""
-    beaten: float
-    """Share of random orders that it beats in both."""
 
 
 def faithfulness(

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,11 +9,21 @@ import torch
 from torch import Tensor, nn
 
 from stretto.components.torch.component import TorchComponent
-from stretto.components.torch.values import tensor_of
-from stretto.learn.attribution import Attribution, Row, by_unit, faithfulness, integrated_gradients, occlusion, units_of
+from stretto.learn.attribution import (
+    Attribution,
+    Row,
+    by_unit,
+    faithfulness,
+    gradient_times_input,
+    integrated_gradients,
+    occlusion,
+    units_of,
+)
 from stretto.learn.attribution.rows import flat
-from stretto.learn.explain.embedded import Embedded, embedded, replaced, spelt
+from stretto.learn.explain.chain import Asked, ChosenScore, Link, alone, inputs_of
+from stretto.learn.explain.embedded import Embedded, embedded, spelt
 from stretto.learn.explain.explained import ChoiceExplained, Part
+from stretto.learn.explain.unusual import heads_and_logits
 from stretto.types.errors import UsageError
 from stretto.types.json import JsonObject
 from stretto.types.learning import Action
@@ -23,22 +32,32 @@ from stretto.types.learning import Action
 def explain_choice(
     component: TorchComponent, request: JsonObject, action: Action, *, others: Sequence[JsonObject] = ()
 ) -> ChoiceExplained:
+    """`explain_chain` for a component by itself, that was asked this, and others in other runs."""
+    return explain_chain(alone(component), {"": request}, action, others=[{"": other} for other in others])
+
+
+def explain_chain(link: Link, asked: Asked, action: Action, *, others: Sequence[Asked] = ()) -> ChoiceExplained:
     """Attribute a recorded choice, by integrated gradients, to the inputs that carry gradients and the tokens embedded.
 
     The baseline of an input is the mean of what the component was asked in other runs, or zeros without any; that of a
     token is the vector of zeros. Raises UsageError for a component that has neither, or does not make this choice.
     """
-    score = _Score(component, request, action)
-    row, baseline = _carrying(component, request, others)
-    chooses = action.name in component.signature.chooses
-    tokens = embedded(component.module, partial(score.logits, row)) if chooses else {}
-    for name, each in tokens.items():
-        row[name], baseline[name] = each.vectors, torch.zeros_like(each.vectors)
-    if not row or not chooses:
+    name = link.component.card.name
+    if action.name not in link.component.signature.chooses:
+        raise UsageError(f"component '{name}' has no choice '{action.name}' that its inputs could be attributed to")
+    score = ChosenScore(link, asked, action)
+    row = inputs_of(link, [asked])
+    baseline = _baseline(link, row, others)
+    tokens = _tokens(link, partial(score.logits, row))
+    for layer, each in tokens.items():
+        row[layer], baseline[layer] = each.vectors, torch.zeros_like(each.vectors)
+    if not row:
         raise UsageError(
-            f"component '{component.card.name}' has no choice '{action.name}' that its inputs could be attributed to"
+            f"component '{name}' has neither inputs that carry gradients nor embeds tokens, so its choice "
+            f"'{action.name}' has nothing that it could be attributed to"
         )
     found = integrated_gradients(score, row, baseline)
+    heads, logits = heads_and_logits(score, row, action, others)
     return ChoiceExplained(
         choice=action.name,
         chosen=action.chosen,
@@ -48,58 +67,28 @@ def explain_choice(
         residual=found.residual,
         faith=faithfulness(score, row, baseline, found.values, whole=tokens),
         fields=_by_field(found),
-        parts=_parts(component.module, row, baseline, tokens, found, occlusion(score, row, baseline, whole=tokens)),
+        parts=_parts(link, score, row, baseline, tokens, found),
+        through=tuple(each.path for each in link.all() if each is not link),
+        compared=len(others),
+        logits=logits,
+        heads=heads,
     )
 
 
-def _carrying(
-    component: TorchComponent, request: JsonObject, others: Sequence[JsonObject]
-) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The inputs that carry gradients, and their baselines."""
-    carrying = [each for each in component.signature.tensors if each.carries]
-    row = {each.name: tensor_of([request.get(each.name)], each.what) for each in carrying}
+def _baseline(link: Link, row: Row, others: Sequence[Asked]) -> dict[str, Tensor]:
+    """What is usual of each input."""
     if not others:
-        return row, {name: torch.zeros_like(tensor) for name, tensor in row.items()}
-    asked = {each.name: tensor_of([other.get(each.name) for other in others], each.what) for each in carrying}
-    return row, {name: tensor.mean(0, keepdim=True) for name, tensor in asked.items()}
+        return {name: torch.zeros_like(tensor) for name, tensor in row.items()}
+    return {name: tensor.mean(0, keepdim=True) for name, tensor in inputs_of(link, others).items()}
 
 
-class _Score:
-    """The chosen alternative's logit over the mean of the available ones, which no shift of all logits changes."""
-
-    def __init__(self, component: TorchComponent, request: JsonObject, action: Action) -> None:
-        self._component = component
-        self._request = request
-        self._choice = action.name
-        self._chosen = action.support.index(action.chosen)
-        self._available_A = torch.tensor(action.available or [True] * len(action.support))
-
-    def __call__(self, row: Row) -> Tensor:
-        logits_NA = self.logits(row)
-        return logits_NA[:, self._chosen] - logits_NA[:, self._available_A].mean(1)
-
-    def logits(self, row: Row) -> Tensor:
-        """[N, A]; what the row names beside inputs stands in place of what layers of that name embed."""
-        rows = len(next(iter(row.values()))) if row else 1
-        component = self._component
-        inputs = {each.name for each in component.signature.tensors if each.carries}
-        vectors = {name: tensor for name, tensor in row.items() if name not in inputs}
-        fields = {name: tensor for name, tensor in row.items() if name in inputs}
-        with replaced(component.module, vectors):
-            return component.compute(component.module, {**fields, **self._rest(rows)}, rows)[self._choice]
-
-    def _rest(self, rows: int) -> dict[str, Any]:
-        """What is read only, the same in every row."""
-        signature, request = self._component.signature, self._request
-        fixed: dict[str, Any] = {
-            each.name: tensor_of([request.get(each.name)] * rows, each.what)
-            for each in signature.tensors
-            if not each.carries
-        }
-        for plain in signature.plain:
-            value = request[plain.name]
-            fixed[plain.name] = [value if plain.convert is None else plain.convert(value)] * rows
-        return fixed
+def _tokens(link: Link, call: partial[Tensor]) -> dict[str, Embedded]:
+    """What the layers of all modules embed, by their names."""
+    found: dict[str, Embedded] = {}
+    for each in link.all():
+        for layer, made in embedded(each.component.module, call).items():
+            found[each.prefix + layer] = made
+    return found
 
 
 def _by_field(found: Attribution) -> dict[str, float]:
@@ -108,25 +97,37 @@ def _by_field(found: Attribution) -> dict[str, float]:
 
 
 def _parts(
-    module: nn.Module, row: Row, baseline: Row, tokens: Mapping[str, Embedded], found: Attribution, fallen_U: Tensor
+    link: Link, score: ChosenScore, row: Row, baseline: Row, tokens: Mapping[str, Embedded], found: Attribution
 ) -> tuple[Part, ...]:
     """One of each unit, the largest first."""
     units_F = units_of(row, tokens)
-    adds, loses = by_unit(flat(found.values), units_F).tolist(), fallen_U.tolist()
+    slopes = gradient_times_input(score, row, baseline)
+    figures = zip(
+        by_unit(flat(found.values), units_F).tolist(),
+        by_unit(flat(slopes.values), units_F).tolist(),
+        occlusion(score, row, baseline, whole=tokens).tolist(),
+        strict=True,
+    )
     named = [
         part
         for name, tensor in row.items()
         for part in (
-            _words(name, spelt(module, tokens[name].ids))
+            _words(name, spelt(_module_of(link, name), tokens[name].ids))
             if name in tokens
             else _numbers(name, tensor, baseline[name].flatten().tolist())
         )
     ]
     parts = [
-        msgspec.structs.replace(part, adds=added, loses=lost)
-        for part, added, lost in zip(named, adds, loses, strict=True)
+        msgspec.structs.replace(part, adds=adds, slope=slope, loses=loses)
+        for part, (adds, slope, loses) in zip(named, figures, strict=True)
     ]
     return tuple(sorted(parts, key=lambda part: -abs(part.adds)))
+
+
+def _module_of(link: Link, layer: str) -> nn.Module:
+    """The module that has the layer of this name."""
+    owners = [each for each in link.all() if each.prefix and layer.startswith(each.prefix)]
+    return (owners[0] if owners else link).component.module
 
 
 def _words(name: str, words: Sequence[str]) -> list[Part]:

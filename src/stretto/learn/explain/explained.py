@@ -1,18 +1,16 @@
 """What became of an explanation: plain records, for the terminal, a page and JSON."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from enum import StrEnum
 
 import msgspec
 
+from stretto.learn.faith import Faithfulness
 from stretto.types.json import Json
-
-if TYPE_CHECKING:  # with torch, which not every explanation needs
-    from stretto.learn.attribution import Faithfulness
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """One number, or one token, that a module was given."""
+    """One number, or one token, that a choice was made by."""
 
     name: str
     """``months[2][0]``; of a token, the layer that embeds it and its place."""
@@ -20,13 +18,54 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """None for a token, and so is `baseline`."""
     baseline: float | None = None
     text: str = ""
-    """Of a token, as the module's `spell` has it, else its number."""
+    """Of a token, as the module's `spell` has it, else its number; of a fact that a policy reads, the fact."""
     place: int | None = None
     """Of a token, from 0."""
     adds: float = 0.0
-    """To the score, over the baseline's."""
+    """To the score, over the baseline's: by integrated gradients, exactly where the score is linear."""
+    slope: float = 0.0
+    """Gradient times input: the slope at the input alone, times its way from the baseline. Where it says otherwise than
+    `adds`, the score is bent between the two."""
     loses: float = 0.0
     """What the score loses when the baseline stands in its place alone: a check without gradients."""
+
+
+class Logit(msgspec.Struct, frozen=True, kw_only=True):
+    """An alternative's logit, over the mean of all that were available."""
+
+    alternative: str
+    value: float
+    usual: float | None = None
+    """Median of the same in other runs; None without any."""
+    z: float = 0.0
+    """Robust standard deviations from there."""
+    is_unusual: bool = False
+
+
+class Against(StrEnum):
+    """With what a head was compared."""
+
+    RUNS = "runs"
+    """The same head, for the same alternative, in other runs."""
+    LAYER = "layer"
+    """The other heads of its layer, in this run."""
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """An attention head, by the gradient of the chosen alternative's score by its output."""
+
+    layer: str
+    head: int
+    """From 0."""
+    norm: float
+    share: int = 1
+    """Heads that share one key and value with it, itself among them."""
+    z_runs: float = 0.0
+    """Robust standard deviations of its logarithm from the same head's in other runs; 0 with too few of them."""
+    z_layer: float = 0.0
+    """The same from the other heads of its layer; 0 with too few of them."""
+    unusual: tuple[Against, ...] = ()
+    """Against what it is out of the ordinary."""
 
 
 class ChoiceExplained(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,11 +79,18 @@ class ChoiceExplained(msgspec.Struct, frozen=True, kw_only=True):
     baseline: float
     residual: float
     """What the parts do not add up to; see `learn.attribution.Attribution`."""
-    faith: "Faithfulness"
+    faith: Faithfulness
     fields: Mapping[str, float]
     """Sum over each input, the largest first."""
     parts: tuple[Part, ...]
     """The largest first."""
+    through: tuple[str, ...] = ()
+    """Steps before it that it is attributed through: the inputs are theirs."""
+    compared: int = 0
+    """Other runs that stand behind the baseline, and behind what is usual of logits and heads."""
+    logits: tuple[Logit, ...] = ()
+    heads: tuple[Head, ...] = ()
+    """Of all attention that it passed through."""
 
 
 class FieldEffect(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +122,13 @@ class RunExplained(msgspec.Struct, frozen=True, kw_only=True):
     """A run."""
 
     run: str
+    workflow: str
+    status: str
     reward: float | None
     compared: int
     """Other runs that it was held against."""
+    summary: tuple[str, ...]
+    """What there is to say of it, a sentence each, the most telling first."""
+    changed: tuple[str, ...] = ()
+    """Components that are not those of the run any more: what is said of them holds for what they are now."""
     steps: tuple[StepExplained, ...]

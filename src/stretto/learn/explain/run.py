@@ -1,80 +1,167 @@
 """A run explained by a workflow: its choices by their inputs, its answers by replays."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Final, TypeAlias, cast
 
+import msgspec
+
+from stretto.components.policy import SoftmaxPolicy
+from stretto.engine.history import changed_components
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
 from stretto.learn.explain.fields import MOST, field_effects
+from stretto.learn.explain.linear import explain_policy
+from stretto.learn.explain.summary import summary_of
 from stretto.record.model import Run, StepRecord
+from stretto.runtime.finding import find_run
+from stretto.runtime.recorded_step import recorded_step
 from stretto.runtime.workflow import Workflow
+from stretto.store.sqlite import Store
 from stretto.types.enums import StepStatus
-from stretto.types.errors import InputError, ReplayError
+from stretto.types.errors import InputError, ReplayError, UsageError
 from stretto.types.json import JsonObject
 
-OnStep: TypeAlias = Callable[[StepRecord], None]
+OnStep: TypeAlias = Callable[[int, int, StepRecord], None]
+"""Told of each step before it is explained: the how manieth, of how many, and its record."""
+
+COMPARED: Final = 200
+"""Other runs of the workflow that are read, the newest: what is usual there, and values to try in place of its own."""
+
+MOST_TRIED: Final = 1_000
 
 TORCH: Final = "torch"
-"""Kind of the components whose choices are attributed."""
+"""Kind of the components whose choices are attributed by their gradients."""
+
+Records: TypeAlias = Mapping[str, StepRecord]
+"""Of one run, by path."""
 
 
-async def explain_run(
+async def explain(
     workflow: Workflow,
-    run: Run,
-    steps: Sequence[StepRecord],
-    others: Sequence[Run],
+    run: Run | str = "last",
     *,
-    most: int = MOST,
+    step: str | None = None,
+    tried: int = MOST,
     on_step: OnStep | None = None,
 ) -> RunExplained:
-    """Explain these steps of a run that the workflow made, held against other runs of it.
+    """Explain a run that the workflow made: what made its choices, and what each field of its answers was worth.
 
-    Every replay is kept in the workflow's store: give it one of its own. What an answer was worth is told only where
-    the run has a reward. `on_step` hears of each step before it is explained.
+    The run may be given by its id; ``last`` is the newest of the store. It is held against the newest others there.
+    `step` explains that one only, else every step that its component answered; `tried` is how many other values of a
+    field are tried, each by a replay that is kept nowhere and writes nothing. What an answer was worth is told only
+    where the run has a reward.
+
+    Raises UsageError for a run of another workflow, one that has not ended, or a step that it does not have.
     """
-    told = []
-    for step in steps:
-        if on_step is not None:
-            on_step(step)
-        alike = _same(step, others)
-        choices = _choices(workflow, step, alike)
-        effects = () if run.reward is None else await _effects(workflow, run, step, alike, most)
-        told.append(StepExplained(path=step.path, component=step.component, choices=choices, effects=effects))
-    return RunExplained(run=run.id, reward=run.reward, compared=len(others), steps=tuple(told))
+    _hold_to_tried(tried)
+    if isinstance(run, str):
+        run = await asyncio.to_thread(find_run, workflow.store, run)
+    _hold_to_run(workflow, run)
+    steps = _answered(run) if step is None else [recorded_step(run, step)]
+    others = await asyncio.to_thread(_others, workflow.store, run)
+    with tempfile.TemporaryDirectory(prefix="stretto-explain-") as folder, Store(Path(folder) / "replays.db") as kept:
+        explaining = _Explaining(workflow, run, others, kept, tried)
+        told = []
+        for number, each in enumerate(steps, 1):
+            if on_step is not None:
+                on_step(number, len(steps), each)
+            told.append(await explaining.step(each))
+    found = RunExplained(
+        run=run.id,
+        workflow=run.manifest.workflow,
+        status=str(run.status),
+        reward=run.reward,
+        compared=len(others),
+        summary=(),
+        changed=tuple(sorted(changed_components(run.manifest, workflow.plan.manifest))),
+        steps=tuple(told),
+    )
+    return msgspec.structs.replace(found, summary=summary_of(found))
 
 
-def _choices(workflow: Workflow, step: StepRecord, alike: Sequence[StepRecord]) -> tuple[ChoiceExplained, ...]:
-    component = workflow.plan.components.get(step.component)
-    if component is None or component.card.kind != TORCH or not step.actions:
-        return ()
-    from stretto.components.torch.component import TorchComponent  # torch, only when there is a choice of it
-    from stretto.learn.explain.choice import explain_choice
+class _Explaining:
+    """One run, while its steps are explained one after the other."""
 
-    asked = [cast("JsonObject", each.input_value) for each in alike]
-    request, torch_component = cast("JsonObject", step.input_value), cast("TorchComponent", component)
-    return tuple(explain_choice(torch_component, request, action, others=asked) for action in step.actions)
+    def __init__(self, workflow: Workflow, run: Run, others: Sequence[Run], kept: Store, tried: int) -> None:
+        self._workflow = workflow
+        self._run = run
+        self._records = _by_path(run)
+        self._others = [_by_path(other) for other in others]
+        self._kept = kept
+        self._tried = tried
+
+    async def step(self, step: StepRecord) -> StepExplained:
+        """In a thread where there is much to compute: a server answers meanwhile."""
+        choices = await asyncio.to_thread(self._choices, step) if step.actions else ()
+        effects = () if self._run.reward is None else await self._effects(step, self._run.reward)
+        return StepExplained(path=step.path, component=step.component, choices=choices, effects=effects)
+
+    def _choices(self, step: StepRecord) -> tuple[ChoiceExplained, ...]:
+        component = self._workflow.plan.components.get(step.component)
+        if isinstance(component, SoftmaxPolicy):
+            return tuple(explain_policy(component, step.input_value, action) for action in step.actions)
+        if component is None or component.card.kind != TORCH:
+            return ()
+        from stretto.learn.explain.chain import asked_in, chain_to  # torch, only when there is a choice of it
+        from stretto.learn.explain.choice import explain_chain
+
+        link = chain_to(self._workflow.plan, self._records, step)
+        asked = asked_in(link, self._records)
+        others = [found for each in self._others if (found := asked_in(link, each)) is not None]
+        return tuple(explain_chain(link, asked or {}, action, others=others) for action in step.actions)
+
+    async def _effects(self, step: StepRecord, reward: float) -> tuple[FieldEffect, ...]:
+        """Chance is the same in every replay: choices are drawn by the run's seed. Writes are never performed."""
+
+        async def replayed(output: JsonObject) -> float | None:
+            try:
+                again = self._workflow.replay(self._run, outputs={step.path: output}, keep_in=self._kept)
+                return (await again).reward
+            except (InputError, ReplayError):  # no answer that this component could have given, or a write in the way
+                return None
+
+        alike = [other[step.path] for other in self._others if _is_alike(step, other.get(step.path))]
+        answers = [cast("JsonObject", each.output_value) for each in alike]
+        return await field_effects(step.output_value, reward, answers, replayed, most=self._tried)
 
 
-async def _effects(
-    workflow: Workflow, run: Run, step: StepRecord, alike: Sequence[StepRecord], most: int
-) -> tuple[FieldEffect, ...]:
-    """Chance is the same in every replay: choices are drawn by the run's seed. Writes are never performed."""
-
-    async def replayed(output: JsonObject) -> float | None:
-        try:
-            return (await workflow.replay(run, outputs={step.path: output})).reward
-        except (InputError, ReplayError):  # no answer that this component could have given, or a write in the way
-            return None
-
-    answers = [cast("JsonObject", each.output_value) for each in alike]
-    output, reward = cast("JsonObject", step.output_value), cast("float", run.reward)
-    return await field_effects(output, reward, answers, replayed, most=most)
+def _is_alike(step: StepRecord, other: StepRecord | None) -> bool:
+    """Whether the same component answered itself at the same step of another run."""
+    if other is None or other.component != step.component:
+        return False
+    return other.status is StepStatus.OK and not other.simulated
 
 
-def _same(step: StepRecord, others: Sequence[Run]) -> list[StepRecord]:
-    """The same component at the same step in other runs, where it answered itself."""
-    return [
-        each
-        for run in others
-        for each in run.steps
-        if (each.path, each.component, each.status) == (step.path, step.component, StepStatus.OK) and not each.simulated
-    ]
+def _by_path(run: Run) -> dict[str, StepRecord]:
+    return {step.path: step for step in run.steps}
+
+
+def _answered(run: Run) -> list[StepRecord]:
+    """Steps that a component answered itself, but for those that judge the run."""
+    steps = [step for step in run.steps if step.component and step.status is StepStatus.OK and not step.rewards]
+    if not steps:
+        raise UsageError(f"no step of run {run.id} was answered by its component, so there is nothing to explain")
+    return steps
+
+
+def _others(store: Store, run: Run) -> list[Run]:
+    """The newest other runs of its workflow that ended."""
+    newest = store.list(limit=COMPARED + 1, workflow=run.manifest.workflow)
+    return [store.get(each.id) for each in newest if each.id != run.id and each.status is not None][:COMPARED]
+
+
+def _hold_to_run(workflow: Workflow, run: Run) -> None:
+    if workflow.name != run.manifest.workflow:
+        raise UsageError(
+            f"run {run.id} is of workflow '{run.manifest.workflow}', and this file declares '{workflow.name}'; "
+            "name its file with --workflow FILE"
+        )
+    if run.status is None:
+        raise UsageError(f"run {run.id} has not ended; what became of it can be explained when it has")
+
+
+def _hold_to_tried(tried: object) -> None:
+    if not isinstance(tried, int) or isinstance(tried, bool) or not 1 <= tried <= MOST_TRIED:
+        raise UsageError(f"tried is {tried!r}; expected a whole number from 1 to {MOST_TRIED:,}, as {MOST}")

@@ -1,0 +1,220 @@
+"""What a choice is computed from: its component, and those of kind ``torch`` before it whose tensors it was given.
+
+Gradients pass through all of them, so that a choice is attributed to what came in before the first, and not to states
+that mean nothing to anybody. Shape letters: N rows, A alternatives.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from stretto.components.torch.component import TorchComponent
+from stretto.components.torch.shape import Shape
+from stretto.components.torch.signature import TensorField
+from stretto.components.torch.values import tensor_of
+from stretto.learn.attribution import Row
+from stretto.learn.explain.embedded import replaced
+from stretto.plan.expr.access import PathOf, reading_of
+from stretto.plan.model import AnyOp, CallOp, Plan, SubOp, block_in
+from stretto.record.model import StepRecord
+from stretto.types.enums import StepStatus
+from stretto.types.json import Json, JsonObject
+from stretto.types.learning import Action
+
+Asked: TypeAlias = Mapping[str, JsonObject]
+"""What each step of a chain was asked in one run, by its path."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """One step of a chain."""
+
+    path: str
+    component: TorchComponent
+    """With modules of its own, so that hooks disturb nobody who uses the component meanwhile; weights are shared."""
+    feeds: Mapping[str, tuple["Link", str]] = field(default_factory=dict)
+    """Input → the step before it, and which of its outputs."""
+    leaves: Mapping[str, str] = field(default_factory=dict)
+    """Input that carries a gradient and that no step of the chain feeds → its name among all that comes in."""
+    prefix: str = ""
+    """Before the names of its layers."""
+
+    def all(self) -> Iterator["Link"]:
+        """This one and those before it, each once."""
+        seen: dict[str, Link] = {self.path: self}
+        for before, _ in self.feeds.values():
+            seen |= {each.path: each for each in before.all()}
+        return iter(seen.values())
+
+
+def alone(component: TorchComponent) -> Link:
+    """A component by itself; what comes in has the names of its inputs."""
+    names = [each.name for each in component.signature.tensors if each.carries]
+    return Link(path="", component=_shadow(component), leaves={name: name for name in names})
+
+
+def chain_to(plan: Plan, steps: Mapping[str, StepRecord], step: StepRecord) -> Link:
+    """The chain that ends at a recorded step of the plan."""
+    scope, _, name = step.path.rpartition("/")
+    return _Linking(plan, steps, scope).link(name, is_last=True)
+
+
+class _Linking:
+    """Finds the steps before a step that stand beside it, by what its inputs read."""
+
+    def __init__(self, plan: Plan, steps: Mapping[str, StepRecord], scope: str) -> None:
+        self._components = plan.components
+        self._steps = steps
+        self._scope = f"{scope}/" if scope else ""
+        ops, self._slots = _beside(plan, scope)
+        self._ops = {each.name: each for each in ops}
+        self._by_slot = {each.slot: each for each in ops}
+        self._made: dict[str, Link] = {}
+
+    def link(self, name: str, *, is_last: bool = False) -> Link:
+        if name not in self._made:
+            self._made[name] = self._link(name, is_last)
+        return self._made[name]
+
+    def _link(self, name: str, is_last: bool) -> Link:
+        op = self._ops.get(name)
+        component = self._components[self._steps[self._scope + name].component]
+        assert isinstance(component, TorchComponent)
+        reads = {key: reading_of(get) for key, get in op.inputs} if isinstance(op, CallOp) else {}
+        feeds: dict[str, tuple[Link, str]] = {}
+        leaves: dict[str, str] = {}
+        for tensor in component.signature.tensors:
+            reading = reads.get(tensor.name)
+            if not tensor.carries:
+                continue
+            if isinstance(reading, PathOf) and (before := self._before(reading, tensor)):
+                feeds[tensor.name] = self.link(before), str(reading.parts[0])
+            elif isinstance(reading, PathOf) and 0 <= reading.slot < len(self._slots):
+                leaves[tensor.name] = self._source(reading)
+            else:
+                leaves[tensor.name] = tensor.name if is_last else f"{name}.{tensor.name}"
+        path, prefix = self._scope + name, "" if is_last else f"{name}."
+        return Link(path=path, component=_shadow(component), feeds=feeds, leaves=leaves, prefix=prefix)
+
+    def _source(self, reading: PathOf) -> str:
+        """Where something was read, without ``steps.``: what several steps read has one name."""
+        before = self._by_slot.get(reading.slot)
+        root = self._slots[reading.slot] if before is None else before.name
+        return ".".join([root.removeprefix("steps."), *map(str, reading.parts)])
+
+    def _before(self, reading: PathOf, tensor: TensorField) -> str | None:
+        """The step that answered itself with this tensor, which was passed on as it was."""
+        op = self._by_slot.get(reading.slot)
+        record = None if op is None else self._steps.get(self._scope + op.name)
+        if record is None or not _answered_itself(record) or len(reading.parts) != 1:
+            return None
+        component = self._components.get(record.component)
+        if not isinstance(op, CallOp) or not isinstance(component, TorchComponent):
+            return None
+        output = component.signature.outputs.get(str(reading.parts[0]))
+        fits = output is not None and isinstance(tensor.what, Shape) and tensor.what.dims == output.dims
+        return op.name if fits else None
+
+
+def _beside(plan: Plan, scope: str) -> tuple[Sequence[AnyOp], Sequence[str]]:
+    """The steps that stand side by side at a path, of the plan, a loop, or a sub-workflow; and what its slots hold."""
+    ops: Sequence[AnyOp] = plan.body.ops
+    slots = plan.slot_names
+    for part in scope.split("/") if scope else ():
+        op = next((each for each in ops if each.name == part.partition("[")[0]), None)
+        block = None if op is None else block_in(op)
+        ops = () if block is None else block.ops
+        slots = op.plan.slot_names if isinstance(op, SubOp) else slots
+    return ops, slots
+
+
+def _answered_itself(record: StepRecord) -> bool:
+    return record.status is StepStatus.OK and not record.simulated
+
+
+def asked_in(link: Link, steps: Mapping[str, StepRecord]) -> Asked | None:
+    """What the steps of a chain were asked in a run; None where one of them did not answer itself in it."""
+    asked: dict[str, JsonObject] = {}
+    for each in link.all():
+        record = steps.get(each.path)
+        if record is None or record.component != each.component.card.name or not _answered_itself(record):
+            return None
+        asked[each.path] = record.input_value
+    return asked
+
+
+def inputs_of(link: Link, asked: Sequence[Asked]) -> dict[str, Tensor]:
+    """All that comes in and carries gradients, a row for each run."""
+    found: dict[str, Tensor] = {}
+    for each in link.all():
+        for tensor in each.component.signature.tensors:
+            if tensor.name in each.leaves:
+                rows = [one[each.path].get(tensor.name) for one in asked]
+                found[each.leaves[tensor.name]] = tensor_of(rows, tensor.what)
+    return found
+
+
+class ChosenScore:
+    """The chosen alternative's logit over the mean of the available ones, which no shift of all logits changes."""
+
+    def __init__(self, link: Link, asked: Asked, action: Action) -> None:
+        self.link = link
+        self._asked = asked
+        self._choice = action.name
+        self.chosen = action.support.index(action.chosen)
+        self.available_A = torch.tensor(action.available or [True] * len(action.support))
+
+    def __call__(self, row: Row) -> Tensor:
+        return self.centred(row)[:, self.chosen]
+
+    def centred(self, row: Row) -> Tensor:
+        """[N, A]: logits over the mean of the available ones."""
+        logits_NA = self.logits(row)
+        return logits_NA - logits_NA[:, self.available_A].mean(1, keepdim=True)
+
+    def logits(self, row: Row) -> Tensor:
+        """[N, A]; what the row names beside inputs stands in place of what layers of that name embed."""
+        rows = len(next(iter(row.values()))) if row else 1
+        return self._compute(self.link, row, rows, {})[self._choice]
+
+    def _compute(self, link: Link, row: Row, rows: int, done: dict[str, dict[str, Tensor]]) -> dict[str, Tensor]:
+        if link.path not in done:
+            fields = self._fields(link, row, rows, done)
+            layers = {
+                name.removeprefix(link.prefix): tensor
+                for name, tensor in row.items()
+                if name.startswith(link.prefix) and name not in link.leaves.values()
+            }
+            with replaced(link.component.module, layers):
+                done[link.path] = link.component.compute(link.component.module, fields, rows)
+        return done[link.path]
+
+    def _fields(self, link: Link, row: Row, rows: int, done: dict[str, dict[str, Tensor]]) -> dict[str, Any]:
+        """What a module is given: what comes in from the row, what is fed by the steps before, the rest as asked."""
+        signature, request = link.component.signature, self._asked[link.path]
+        fields: dict[str, Any] = {}
+        for tensor in signature.tensors:
+            leaf = link.leaves.get(tensor.name)
+            if tensor.name in link.feeds:
+                before, output = link.feeds[tensor.name]
+                fields[tensor.name] = self._compute(before, row, rows, done)[output]
+            elif leaf is not None and leaf in row:
+                fields[tensor.name] = row[leaf]
+            else:
+                fields[tensor.name] = tensor_of([request.get(tensor.name)] * rows, tensor.what)
+        for plain in signature.plain:
+            value: Json = request[plain.name]
+            fields[plain.name] = [value if plain.convert is None else plain.convert(value)] * rows
+        return fields
+
+
+def _shadow(component: TorchComponent) -> TorchComponent:
+    """The component with modules of its own around the same weights."""
+    module = component.module
+    weights = chain(module.parameters(), module.buffers())
+    return component.with_module(copy.deepcopy(module, {id(weight): weight for weight in weights}))

@@ -1,0 +1,121 @@
+"""An explanation in sentences: what to say first to somebody who has to answer for a run."""
+
+import math
+from typing import Final
+
+from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
+from stretto.learn.explain.words import trust_of, unusual_texts, value_text
+from stretto.types.words import count_text, number_text
+
+NAMED: Final = 3
+"""Answers, and inputs of a choice, that are named."""
+
+UNTOLD: Final = (
+    "What its answers were worth is not told: its reward is missing, or not known yet; a step of kind reward gives a "
+    "run one, and a replay too."
+)
+"""A reward that somebody annotated is no remedy: a replay with another answer would have none to hold against it."""
+
+ANYWAY: Final = 0.1
+"""Part of a choice's score below which what is special about a run did not decide it."""
+
+MOST_CHOICES: Final = 6
+"""That are told of: a conversation makes dozens, of which the least likely are told."""
+
+
+def summary_of(told: RunExplained) -> tuple[str, ...]:
+    """What became of it, what it turned on, what made its choices, and what is odd; a sentence or a few each."""
+    return tuple(
+        sentence
+        for sentence in (_outcome(told), *_changed(told), *_worth(told), *_choices(told), *_unusual(told))
+        if sentence
+    )
+
+
+def _outcome(told: RunExplained) -> str:
+    reward = "no reward" if told.reward is None else f"a reward of {number_text(told.reward)}"
+    against = count_text(told.compared, "other run")
+    return f"Run {told.run} of {told.workflow} ended {told.status} with {reward}; it is held against {against}."
+
+
+def _changed(told: RunExplained) -> list[str]:
+    if not told.changed:
+        return []
+    names = ", ".join(told.changed)
+    return [f"Not as they were in the run any more: {names}. What is said of them holds for what they are now."]
+
+
+def _worth(told: RunExplained) -> list[str]:
+    """What the reward turned on."""
+    effects = [(step, each) for step in told.steps for each in step.effects if each.field and each.effect is not None]
+    if told.reward is None:
+        return [UNTOLD]
+    if not told.compared:
+        return ["No other run is there, so no other answer could be tried in place of its own."]
+    moved = sorted((each for each in effects if abs(each[1].effect or 0.0) > _noise(told)), key=_size)
+    if not moved:
+        return [_unmoved(told)]
+    return [_turned(*each) for each in moved[:NAMED]]
+
+
+def _noise(told: RunExplained) -> float:
+    return 1e-9 * max(1.0, abs(told.reward or 0.0))
+
+
+def _size(effect: tuple[StepExplained, FieldEffect]) -> float:
+    return -abs(effect[1].effect or 0.0)
+
+
+def _unmoved(told: RunExplained) -> str:
+    tried = sum(len(each.rewards) for step in told.steps for each in step.effects)
+    if not tried:
+        return "No other answer could be tried: other runs had none, or each would have needed another write."
+    return (
+        f"No answer moved its reward: it was the same in all of {count_text(tried, 'replay')}. A replay performs no "
+        "write, so what a judge reads of the world is what it was."
+    )
+
+
+def _turned(step: StepExplained, effect: FieldEffect) -> str:
+    worth = effect.effect or 0.0
+    did = f"{'gained' if worth > 0 else 'cost'} it {number_text(abs(worth))}"
+    others = count_text(len(effect.rewards), "other value")
+    return (
+        f"{step.path}.{effect.field} = {value_text(effect.value)} {did}: with {others} of other runs in its place its "
+        f"reward would have been {_range(effect)}."
+    )
+
+
+def _range(effect: FieldEffect) -> str:
+    low, high = number_text(min(effect.rewards)), number_text(max(effect.rewards))
+    return low if low == high else f"{low} to {high}"
+
+
+def _choices(told: RunExplained) -> list[str]:
+    found = [(step, choice) for step in told.steps for choice in step.choices]
+    read = [(step, choice) for step, choice in found if choice.parts]
+    least_likely = sorted((choice for _, choice in read), key=lambda each: each.logprob)[:MOST_CHOICES]
+    said = [_chose(step, choice) for step, choice in read if any(choice is each for each in least_likely)]
+    if left := len(read) - len(said):
+        said.append(f"{count_text(left, 'likelier choice')} {'is' if left == 1 else 'are'} told below.")
+    if unread := [f"{step.path} ({choice.chosen})" for step, choice in found if not choice.parts]:
+        said.append(
+            f"Nothing that it read made a difference to what was chosen by {', '.join(unread)}: its prior decided."
+        )
+    return said
+
+
+def _chose(step: StepExplained, choice: ChoiceExplained) -> str:
+    inputs = [(name, value) for name, value in choice.fields.items() if value][:NAMED]
+    named = ", ".join(f"{name} ({value:+.3f})" for name, value in inputs)
+    special = choice.score - choice.baseline
+    chose = f"{step.path} chose {choice.chosen} (probability {math.exp(choice.logprob):.3g})"
+    trust = f"this is {trust_of(choice)}"
+    if choice.compared and abs(special) < ANYWAY * abs(choice.score):
+        part = f"{special:+.3f} of its logit's {choice.score:+.3f}"
+        return f"{chose}, as it would have of what is usual: only {part} come of this run, by {named}; {trust}."
+    return f"{chose} most of all because of {named}; {trust}."
+
+
+def _unusual(told: RunExplained) -> list[str]:
+    return [f"{step.path}: {text}" for step in told.steps for choice in step.choices for text in unusual_texts(choice)]

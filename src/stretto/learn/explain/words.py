@@ -1,0 +1,148 @@
+"""What the terminal, the page and the summary say alike."""
+
+import math
+from enum import StrEnum
+from typing import Final
+
+import orjson
+
+from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
+from stretto.types.json import Json
+from stretto.types.words import count_text, number_text
+
+BELIEVED: Final = 0.01
+"""The largest residual at which parts may be read as they stand."""
+
+STRONG: Final = 0.95
+"""Share of random orders that an order must beat to be believed: chance alone does it once in 20 or less."""
+
+FAIR: Final = 0.75
+
+VALUE_CHARS: Final = 40
+"""Of a recorded value: enough to recognise it."""
+
+TELLING: Final = 0.01
+"""Part of a run's largest effect from which on another is shown."""
+
+LIMITS: Final = (
+    "An effect is of one answer changed by itself: two that only matter together each have the whole of it, and a "
+    "value that no other run had is never tried. A part of a logit is what the network made of an input, not why the "
+    "world is so."
+)
+
+
+class Trust(StrEnum):
+    """How far parts may be believed, in words that always mean the same figures."""
+
+    STRONG = "to be relied on"
+    """They add up, and 95 % or more of random orders do worse."""
+    FAIR = "fairly reliable"
+    """They add up, and three quarters of random orders do worse."""
+    HINT = "a hint only"
+
+
+def trust_of(choice: ChoiceExplained) -> Trust:
+    """How far its parts may be believed."""
+    if choice.residual > BELIEVED or choice.faith.beaten < FAIR:
+        return Trust.HINT
+    return Trust.STRONG if choice.faith.beaten >= STRONG else Trust.FAIR
+
+
+def trust_text(choice: ChoiceExplained) -> str:
+    """The figures behind it."""
+    faith = choice.faith
+    return (
+        f"{trust_of(choice)}: all but {choice.residual:.2%} of it adds up. If what is usual is 0 and the score 1, it "
+        f"is {faith.deletion:.2f} on average while the largest parts are taken away first, {faith.random:.2f} in a "
+        f"random order, and {faith.insertion:.2f} while they are put in first: that beats {faith.beaten:.0%} of random "
+        "orders"
+    )
+
+
+def chose_text(choice: ChoiceExplained) -> str:
+    """The choice, its probability, and how far its logit stands out."""
+    over = f", {choice.score - choice.baseline:+.3f} over what is usual in {count_text(choice.compared, 'other run')}"
+    return (
+        f"chose {choice.chosen} as {choice.choice}, probability {math.exp(choice.logprob):.3g}: its logit is "
+        f"{choice.score:+.3f} over the mean of all{over if choice.compared else ''}"
+    )
+
+
+def part_text(part: Part) -> str:
+    """A number, a token or a fact by its name."""
+    return f"{part.name} = {part.text!r}" if part.value is None else f"{part.name} = {part.value:.3g}"
+
+
+def words_of(choice: ChoiceExplained) -> dict[str, list[Part]]:
+    """The tokens of each layer that embeds some, in their order."""
+    found: dict[str, list[Part]] = {}
+    for part in sorted((each for each in choice.parts if each.place is not None), key=lambda each: each.place or 0):
+        found.setdefault(part.name.rpartition("[")[0], []).append(part)
+    return found
+
+
+def unusual_texts(choice: ChoiceExplained) -> list[str]:
+    """Heads and logits that are out of the ordinary, a sentence each; or that none is."""
+    found = [
+        f"Attention head {head.head} of {head.layer} is out of the ordinary: its gradient ({number_text(head.norm)}) "
+        "lies "
+        + " and ".join(
+            f"{z:+.1f} robust standard deviations from {whom}"
+            for z, whom, name in (
+                (head.z_layer, "the other heads of its layer", "layer"),
+                (head.z_runs, "its own in other runs", "runs"),
+            )
+            if name in head.unusual
+        )
+        + "."
+        for head in choice.heads
+        if head.unusual
+    ]
+    found += [
+        f"The logit of {each.alternative} ({each.value:+.3f}) is out of the ordinary: {each.z:+.1f} robust standard "
+        f"deviations from {0.0 if each.usual is None else each.usual:+.3f}, which is usual in other runs."
+        for each in choice.logits
+        if each.is_unusual
+    ]
+    if choice.heads and not any(head.unusual for head in choice.heads):
+        found.append(
+            f"None of {count_text(len(choice.heads), 'attention head')} is out of the ordinary, by a rule that names "
+            "one in at most 1 of 20 ordinary runs."
+        )
+    return found
+
+
+def rewards_text(effect: FieldEffect) -> str:
+    """The rewards with other values, or why there are none."""
+    if not effect.rewards:
+        return f"no reward with {count_text(effect.failed, 'other')}" if effect.failed else "never answered otherwise"
+    low, high = number_text(min(effect.rewards)), number_text(max(effect.rewards))
+    failed = f", no reward with {effect.failed}" if effect.failed else ""
+    return f"{low if low == high else f'{low} to {high}'} with {count_text(len(effect.rewards), 'other')}{failed}"
+
+
+def value_text(value: Json) -> str:
+    """A recorded value, cut."""
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= VALUE_CHARS else f"{text[: VALUE_CHARS - 3]}..."
+
+
+def largest_effect(told: RunExplained) -> float:
+    """Of all answers and fields of a run: what bars are measured by, so that steps can be compared."""
+    found = (abs(each.effect or 0.0) for step in told.steps for each in step.effects)
+    return max(found, default=0.0)
+
+
+def telling(step: StepExplained, largest: float) -> list[FieldEffect]:
+    """Effects of at least a hundredth of the run's largest, the whole first."""
+    return [each for each in step.effects if largest and abs(each.effect or 0.0) >= TELLING * largest]
+
+
+def quiet_steps(told: RunExplained) -> list[str]:
+    """Steps of which no answer moved the reward, and that made no choice by what they read."""
+    largest = largest_effect(told)
+    return [
+        step.path
+        for step in told.steps
+        if not any(choice.parts for choice in step.choices) and not telling(step, largest)
+    ]

@@ -1,0 +1,5 @@
+"""Networks as small as these are slower on several threads."""
+
+import torch
+
+torch.set_num_threads(1)
