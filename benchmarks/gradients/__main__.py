@@ -3,10 +3,12 @@
 Stdout ends with one line of JSON; progress goes to stderr.
 
 - `max_abs_bias_z`: of every unbiased estimator on five workflows of two choices that can be enumerated, the largest
-  distance from the exact gradient in standard errors, at a million items each; `bias_z_bound`: what it stays below with
+  distance from the exact gradient in standard errors, at a million items each, those of `relax` also through
+  `as_module`, its surrogates learning as they go or hostile; `bias_z_bound`: what it stays below with
   99 % when no mean is wrong (Bonferroni).
-- `relax_variance_good`, `relax_variance_hostile`: variance of a choice's gradient with a surrogate as control variate,
-  its coefficient fitted, as part of the plain score function's: one that learnt of 2,000 runs, and a misled one.
+- `relax_variance_good`, `relax_variance_hostile`: variance of a choice's gradient with the product's surrogate as
+  control variate, its coefficient fitted, as part of the plain score function's: one that learnt of 2,000 runs, and a
+  misled one.
 - `explain_top1`: share of 500 texts of which `explain` names a word of the phrase that decides, of five routers
   that learnt it; `explain_completeness`: the largest residual among them.
 - `differentiable_overhead`: of a differentiable run, forward and backward of 64 runs, over the same modules called by

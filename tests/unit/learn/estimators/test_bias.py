@@ -3,8 +3,10 @@
 import pytest
 from torch import Tensor
 
-from benchmarks.gradients.estimates import BIASED, UNBIASED, fitted, relaxing, trying
+from benchmarks.gradients.estimates import BIASED, UNBIASED, fitted, relaxing, tool_trying, trying
 from benchmarks.gradients.moments import Objective, bound, moments
+from benchmarks.gradients.surrogates import foretold_of, judged, learnt
+from benchmarks.gradients.through_workflow import moments_through_workflow
 from benchmarks.gradients.two_choices import Draws, world_of
 
 ITEMS = 40_000
@@ -43,6 +45,24 @@ def test_the_mean_is_the_exact_gradient(objective: Objective) -> None:
 def test_a_biased_one_is_found_out(objective: Objective) -> None:
     exact_P = WORLD.exact()
     assert float(moments(objective, WORLD, ITEMS, seed=1).z_P(exact_P).max()) > bound(len(exact_P) * len(BIASED))
+
+
+@pytest.mark.parametrize("misled", [False, True])
+def test_relax_through_a_workflow_is_unbiased_whatever_its_surrogates_say(misled: bool) -> None:
+    exact_P = WORLD.exact()
+    found = moments_through_workflow(WORLD, ITEMS, seed=1, misled=misled)
+    assert float(found.z_P(exact_P).max()) < 5.5  # Student's t of 9 degrees: 15 right means reach it in 1 of 180 runs
+
+
+@pytest.mark.parametrize(("misled", "most"), [(False, 0.1), (True, 1.05)])
+def test_the_products_surrogate_takes_the_noise_or_costs_none(misled: bool, most: float) -> None:
+    surrogate = judged(learnt(WORLD, 3, misled=misled), WORLD, seed=7, route=0)
+    foretold_RT = foretold_of(surrogate, WORLD)
+    with_one, plain = (
+        moments(tool_trying(foretold_RT, each), WORLD, ITEMS, seed=1, route=0).variance
+        for each in (surrogate.coefficient.value, 0.0)
+    )
+    assert with_one < most * plain
 
 
 def test_a_surrogate_costs_variance_only_until_its_coefficient_is_fitted() -> None:
