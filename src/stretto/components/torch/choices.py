@@ -6,10 +6,8 @@ B rows, A alternatives.
 
 from collections.abc import Sequence
 from itertools import repeat
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -17,45 +15,43 @@ from stretto.components.policy import draw_bytes
 from stretto.types.errors import Code, ComponentError
 from stretto.types.learning import Action
 
-Draws: TypeAlias = npt.NDArray[np.float64]
-
 
 def log_probabilities(logits_BA: Tensor) -> Tensor:
     """[B, A], float64. A logit of -inf is an alternative that is not available."""
     return logits_BA.double().log_softmax(-1)
 
 
-def draws_of(seeds: Sequence[int], paths: Sequence[str] | str, choice: str, choices: int) -> Draws:
-    """One number from U[0, 1) a row: the draw that kind ``policy`` makes at the same seed and path.
+def draws_of(seeds: Sequence[int], paths: Sequence[str] | str, choice: str, choices: int) -> Tensor:
+    """One number from U[0, 1) a row, float64: the draw that kind ``policy`` makes at the same seed and path.
 
     A module with several choices draws for each under its name. One path may stand for all rows.
     """
     ends = f"#{choice}" if choices > 1 else ""
     each = repeat(paths) if isinstance(paths, str) else paths
     drawn = b"".join([draw_bytes(seed, path + ends) for seed, path in zip(seeds, each, strict=False)])
-    return (np.frombuffer(drawn, "<u8") >> 11).astype(np.float64) * 2.0**-53
+    return torch.from_numpy((np.frombuffer(drawn, "<u8") >> 11) * 2.0**-53)
 
 
-def chosen_of(component: str, choice: str, log_p_BA: Tensor, draws_B: Draws | None) -> Tensor:
+def chosen_of(component: str, choice: str, log_p_BA: Tensor, draws_B: Tensor | None) -> Tensor:
     """The alternative of each row, [B]: by inversion of the draw, or the likeliest where there is none.
 
-    In numpy, which takes a microsecond for what torch takes five. Raises ComponentError for rows without probabilities.
+    Raises ComponentError for rows without probabilities.
     """
-    p_BA = np.exp(log_p_BA.detach().cpu().numpy())
+    p_BA = log_p_BA.detach().cpu().exp()
     if draws_B is None:
         _hold_numbers(component, choice, p_BA)
-        return torch.from_numpy(p_BA.argmax(1))
-    below_BA = p_BA.cumsum(1)
-    drawn_B = (below_BA <= draws_B[:, None]).sum(1)
-    if not (draws_B < below_BA[:, -1]).all():  # no numbers, or rounding leaves some of the draw
-        _hold_numbers(component, choice, p_BA)
-        last_possible_B = p_BA.shape[1] - 1 - (p_BA[:, ::-1] > 0).argmax(1)
-        drawn_B = np.minimum(drawn_B, last_possible_B)
-    return torch.from_numpy(drawn_B)
+        return p_BA.argmax(1)
+    drawn_B = torch.searchsorted(p_BA.cumsum(1), draws_B[:, None], right=True)[:, 0]
+    alternatives = p_BA.shape[1]
+    if int(drawn_B.max()) < alternatives:
+        return drawn_B
+    _hold_numbers(component, choice, p_BA)
+    last_possible_B = alternatives - 1 - (p_BA.flip(1) > 0).int().argmax(1)
+    return torch.minimum(drawn_B, last_possible_B)  # rounding left some of the draw
 
 
-def _hold_numbers(component: str, choice: str, p_BA: Draws) -> None:
-    if np.isnan(p_BA).any():
+def _hold_numbers(component: str, choice: str, p_BA: Tensor) -> None:
+    if p_BA.isnan().any():
         raise ComponentError(
             f"component '{component}' gives no probabilities for {choice!r}: its logits are NaN, or none is available",
             Code.INTERNAL,

@@ -26,6 +26,8 @@ class Cohort:
         is_whole: bool = False,
     ) -> None:
         self.frame = frame
+        self.size = frame.size
+        """How many rows."""
         self.prefix = prefix
         """What stands before each step's name in its path: of all rows, or of each."""
         self.lives = lives
@@ -37,11 +39,6 @@ class Cohort:
         self.is_whole = is_whole
         """Its rows are the batch's requests, one each in their order."""
         self.failed: dict[int, StepFailed] = {}
-
-    @property
-    def size(self) -> int:
-        """How many rows."""
-        return self.frame.size
 
     def path(self, row: int, name: str) -> StepPath:
         """Of a step, in one row."""

@@ -3,9 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,16 +25,34 @@ class Gradients:
 
 def norms_of(parameters: Mapping[str, Sequence[nn.Parameter]]) -> dict[str, float]:
     """Of each component's gradient."""
-    grads = [(name, each.grad) for name, those in parameters.items() for each in those if each.grad is not None]
-    squares = dict.fromkeys(parameters, 0.0)
-    if grads:
-        norms = torch._foreach_norm([grad for _, grad in grads])  # noqa: SLF001  # `get_total_norm` calls it, for one number
-        for (name, _), norm in zip(grads, torch.stack([norm.cpu() for norm in norms]).tolist(), strict=True):
-            squares[name] += norm * norm
-    return {name: math.sqrt(square) for name, square in squares.items()}
+    grads, counts = [], []
+    for those in parameters.values():
+        found = [grad for each in those if (grad := each.grad) is not None]
+        grads += found
+        counts.append(len(found))
+    norms = _norms(grads)
+    ends = accumulate(counts)
+    return {
+        name: math.hypot(*norms[end - count : end]) for name, count, end in zip(parameters, counts, ends, strict=True)
+    }
+
+
+def _norms(tensors: list[Tensor]) -> list[float]:
+    if not tensors:
+        return []
+    norms = torch._foreach_norm(tensors)  # noqa: SLF001  # `get_total_norm` calls it, for one number
+    if any(not norm.is_cpu for norm in norms):
+        norms = [norm.cpu() for norm in norms]
+    found: list[float] = torch.stack(norms).tolist()
+    return found
 
 
 def unreached(parameters: Mapping[str, Sequence[nn.Parameter]]) -> tuple[str, ...]:
     """Components with parameters that take a gradient, none of which has one."""
-    learning = {name: [each for each in those if each.requires_grad] for name, those in parameters.items()}
-    return tuple(name for name, those in learning.items() if those and all(each.grad is None for each in those))
+    found = []
+    for name, those in parameters.items():
+        if those and those[0].grad is None:  # of most, the first has one
+            learning = [each for each in those if each.requires_grad]
+            if learning and all(each.grad is None for each in learning):
+                found.append(name)
+    return tuple(found)

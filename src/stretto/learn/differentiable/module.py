@@ -18,6 +18,7 @@ from stretto.learn.adversity.adversary import adversaries_of
 from stretto.learn.adversity.perturbation import Perturbation
 from stretto.learn.differentiable.building import build, components_in, refusals
 from stretto.learn.differentiable.cohort import Cohort
+from stretto.learn.differentiable.columns import Column
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.downstream import Downstream
 from stretto.learn.differentiable.enumerating import parted
@@ -219,10 +220,6 @@ class DifferentiableWorkflow(nn.Module):
     # outcome
 
     def _outcome(self, batch: Underway, cohort: Cohort) -> Outcome:
-        columns = {name: column_of(source, cohort.frame)[0] for name, source in self._output}
-        if cohort.size > len(batch.data):
-            drawn = Index([row for row, life in enumerate(cohort.lives) if life < len(batch.data)])
-            columns = {name: column.take(drawn) for name, column in columns.items()}
         gain = gain_of(batch, cohort, self.plan.reward_weights)
         loss = loss_of(batch, gain, self._downstream, self._foretelling)
         learns = self.training and torch.is_grad_enabled()
@@ -230,13 +227,20 @@ class DifferentiableWorkflow(nn.Module):
         for passing in self._passings.values():
             passing.end(learns=learns)
         return Outcome(
-            columns=columns,
             loss=loss,
             perturbed=perturbed_in(batch) if batch.adversaries else frozenset(),
+            make_columns=partial(self._columns, batch, cohort),
             make_rewards=gain.of_runs,
             make_runs=partial(self._runs, batch, cohort, self._versions()),
             go_back=partial(self._go_back, batch),
         )
+
+    def _columns(self, batch: Underway, cohort: Cohort) -> dict[str, Column]:
+        columns = {name: column_of(source, cohort.frame)[0] for name, source in self._output}
+        if cohort.size == len(batch.data):
+            return columns
+        drawn = Index([row for row, life in enumerate(cohort.lives) if life < len(batch.data)])
+        return {name: column.take(drawn) for name, column in columns.items()}
 
     def _go_back(self, batch: Underway, loss: Tensor) -> Gradients:
         if not self.training:
@@ -253,7 +257,7 @@ class DifferentiableWorkflow(nn.Module):
                 raise
             return self._skipped(f"{error}. All gradients were dropped")
         norms = norms_of(self._parameters_of)
-        wrong = {name for name, norm in norms.items() if not math.isfinite(norm)}
+        wrong = [name for name, norm in norms.items() if not math.isfinite(norm)]
         if not wrong:
             return Gradients(norms=norms, unreached=unreached(self._parameters_of), biased=self.biased)
         self.zero_grad()
@@ -272,7 +276,7 @@ class DifferentiableWorkflow(nn.Module):
     # records
 
     def _versions(self) -> tuple[int, ...]:
-        return tuple(parameter._version for parameter in self._weights)  # noqa: SLF001  # torch's own count
+        return tuple([parameter._version for parameter in self._weights])  # noqa: SLF001  # torch's own count
 
     def _behaviour(self, name: str) -> Digest:
         """Of a component's weights as they are; empty for large ones, of which a batch need not make it."""

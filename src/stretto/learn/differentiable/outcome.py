@@ -17,15 +17,19 @@ from stretto.types.json import Json
 class Outcome:
     """Outputs, rewards and runs of one batch, and the loss that goes back through it."""
 
-    columns: Mapping[str, Column]
-    """Each field of the workflow's output."""
     loss: Tensor
     """A number whose value is minus the mean known reward, and whose gradient is that of its expectation, estimated."""
     perturbed: frozenset[int]
     """Runs, by their place, in which a component was perturbed."""
+    make_columns: Callable[[], Mapping[str, Column]]
     make_rewards: Callable[[], tuple[Tensor, Tensor | None]]
     make_runs: Callable[[], list[Run]]
     go_back: Callable[[Tensor], Gradients]
+
+    @cached_property
+    def columns(self) -> Mapping[str, Column]:
+        """Each field of the workflow's output."""
+        return self.make_columns()
 
     @cached_property
     def outputs(self) -> dict[str, Tensor | list[Json]]:

@@ -58,9 +58,9 @@ class Gain:
         """Runs whose reward is known, at least 1."""
         return self.runs if self.known_B is None else max(1, int(self.known_B.sum()))
 
-    def objective(self) -> Tensor:
-        """The sum of the known rewards, each expected over the lives of its run."""
-        parts = [self._counted(term.value_L).sum() * term.weight for term in self.terms.values()]
+    def objective(self, scale: float) -> Tensor:
+        """The sum of the known rewards, each expected over the lives of its run, times `scale`."""
+        parts = [self._counted(term.value_L).sum() * (term.weight * scale) for term in self.terms.values()]
         return sum(parts[1:], start=parts[0]) if parts else torch.zeros(())
 
     def of_runs(self) -> tuple[Tensor, Tensor | None]:

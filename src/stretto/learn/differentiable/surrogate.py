@@ -24,15 +24,16 @@ _SCORING: Final = frozenset({Estimator.SCORE, Estimator.RELAX})
 
 def loss_of(batch: Underway, gain: Gain, downstream: Downstream, foretelling: Foretelling) -> Tensor:
     """Minus the mean known reward in value; its gradient is estimated."""
-    objective = gain.objective()
+    scale = -1.0 / gain.count
+    loss = gain.objective(scale)
     for event in batch.events:
         if isinstance(event, Computed) and event.choices and event.estimator in _SCORING:
             names = downstream.terms(event.place)
             for name in event.choices:
                 term = _score(batch, gain, event, name, names, foretelling)
                 if term is not None:
-                    objective = objective + term - term.detach()
-    return objective * (-1.0 / gain.count)
+                    loss = loss + (term - term.detach()) * scale
+    return loss
 
 
 def _score(
