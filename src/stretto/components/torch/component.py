@@ -148,11 +148,15 @@ class TorchComponent:
         """
         shapes, name = self.signature.shapes, self.options.name
         returned = module(**_beside(module, fields))
-        if isinstance(returned, Tensor) and len(shapes) == 1:
-            returned = dict.fromkeys(shapes, returned)
-        if not isinstance(returned, dict | Mapping) or returned.keys() != shapes.keys():  # a dict is told fastest
-            found = sorted(returned) if isinstance(returned, Mapping) else type(returned).__name__
-            raise ContractError(f"component '{name}' returned {found}; expected tensors named {[*shapes]}")
+        if type(returned) is not dict:
+            if isinstance(returned, Tensor) and len(shapes) == 1:
+                returned = dict.fromkeys(shapes, returned)
+            elif not isinstance(returned, Mapping):
+                raise ContractError(
+                    f"component '{name}' returned {type(returned).__name__}; expected tensors named {[*shapes]}"
+                )
+        if returned.keys() != shapes.keys():
+            raise ContractError(f"component '{name}' returned {sorted(returned)}; expected tensors named {[*shapes]}")
         return {key: hold_shape(name, key, returned[key], shape, rows) for key, shape in shapes.items()}
 
     async def __call__(self, request: Request) -> Response:

@@ -41,9 +41,11 @@ def one_hot(rows: Sequence[Json], what: OneOf) -> Tensor:
 
 def hold_shape(component: str, field: str, value: object, shape: Shape, rows: int) -> Tensor:
     """The value, a tensor of that many rows of that shape; raises ContractError that names both."""
+    wanted = (rows, *shape.dims)
+    if type(value) is Tensor and value.shape == wanted:  # as most, and at once
+        return value
     if not isinstance(value, Tensor):
         raise ContractError(f"component '{component}' returned {type(value).__name__} as {field!r}, not a tensor")
-    wanted = (rows, *shape.dims)
     if value.shape != wanted:
         raise ContractError(
             f"component '{component}' returned {field!r} of shape {list(value.shape)}, where {list(wanted)} is said: "

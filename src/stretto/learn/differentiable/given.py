@@ -15,7 +15,7 @@ from stretto.components.torch.shape import Shape, Tensorial
 from stretto.components.torch.signature import REFERENCE
 from stretto.components.torch.values import dtype_of
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Column, Rows, Tensors, nulls
+from stretto.learn.differentiable.columns import Column, Returned, Rows, Tensors, nulls
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.fitting import fitted
 from stretto.learn.differentiable.frame import ColumnFrame
@@ -66,16 +66,16 @@ class _Parameter:
         self.what = what
         self.where = where
         """For people."""
-        self._dims = torch.Size(what.dims) if isinstance(what, Shape) else None
-        self._dtype = dtype_of(what) if isinstance(what, Shape) else None
+        self.dims = torch.Size(what.dims) if isinstance(what, Shape) else None
+        self.dtype = dtype_of(what) if isinstance(what, Shape) else None
 
     def takes(self, column: Column | None) -> TypeGuard[Tensors]:
         """Whether the column holds the tensor that it takes, as most do."""
         return (
             isinstance(column, Tensors)
             and column.present is None
-            and column.value.dtype is self._dtype
-            and column.value.shape[1:] == self._dims
+            and column.value.dtype is self.dtype
+            and column.value.shape[1:] == self.dims
         )
 
 
@@ -94,7 +94,10 @@ class Taking:
         self._of_input = {
             name: source for name, source in sources.items() if isinstance(source, PathOf) and source.slot == INPUT
         }
-        self._inner = [each for each in self._tensors if each.name not in self._of_input]
+        self._inner = [each for each in self._tensors if each.name in sources and each.name not in self._of_input]
+        below = {name: _field(source) for name, source in sources.items()}
+        self._of_steps = [(each, *field) for each in self._inner if (field := below[each.name])]
+        self._is_plain = not signature.plain and len(self._of_steps) == len(self._inner)
         schemas: Any = component.card.input["properties"] if checks else {}
         self._checks = {name: Check(schema) for name, schema in schemas.items() if name in sources}
 
@@ -104,6 +107,24 @@ class Taking:
             return _NOTHING
         found: Asked = batch.data.once(self, self._read, Asked.of)
         return found
+
+    def of_all(self, batch: Underway, cohort: Cohort) -> dict[str, Any] | None:
+        """What the module is called with in every row, where that is seen at a glance: tensors as they stand."""
+        if not (self._is_plain and cohort.is_whole):
+            return None
+        asked = self.asked(batch, cohort)
+        if asked.misfits:
+            return None
+        fields: dict[str, Any] = {**asked.tensors}
+        for parameter, slot, name in self._of_steps:
+            column = cohort.frame.get(slot)
+            value = column.tensors.get(name) if isinstance(column, Returned) else None
+            if value is None or value.dtype is not parameter.dtype or value.shape[1:] != parameter.dims:
+                return None
+            fields[parameter.name] = value
+        if self._takes_reference:
+            fields[REFERENCE] = batch.references_of(cohort)
+        return fields
 
     def given(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Given:
         """What the module is called with, and the rows that break its schema."""
@@ -127,7 +148,8 @@ class Taking:
         frame = ColumnFrame(len(data))
         frame.put(INPUT, data.input)
         columns = {name: column_at(source, frame) for name, source in self._of_input.items()}
-        made = {each.name: self._checked(columns[each.name], each) for each in self._tensors if each.name in columns}
+        own = [each for each in self._tensors if each not in self._inner]
+        made = {each.name: self._checked(columns.get(each.name) or nulls(len(data)), each) for each in own}
         return Asked(
             columns=columns,
             tensors={name: value for name, (value, _) in made.items()},
@@ -152,3 +174,11 @@ class Taking:
                 values = [None if row in misfits else plain.convert(value) for row, value in enumerate(values)]
             fields[plain.name] = values
         return misfits
+
+
+def _field(source: Source) -> tuple[int, str] | None:
+    """The slot and the name, of a source that reads one field of what a step answered."""
+    if not isinstance(source, PathOf) or len(source.parts) != 1:
+        return None
+    (name,) = source.parts
+    return (source.slot, name) if isinstance(name, str) else None

@@ -1,8 +1,9 @@
 """Steps whose component is a module: computed for all rows at once, with the graph kept."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from stretto.components.torch.shape import DType, Shape
 from stretto.components.torch.signature import PROBABILITIES
 from stretto.learn.adversity.adversary import StepRows
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices, Column, Fields, Probabilities, Tensors, spread
+from stretto.learn.differentiable.columns import Choices, Column, Fields, Returned, Tensors, spread
 from stretto.learn.differentiable.fitting import fitted
 from stretto.learn.differentiable.given import Taking
 from stretto.learn.differentiable.index import Index
@@ -26,6 +27,8 @@ from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.plan.model import CallOp
 from stretto.types.enums import Estimator
 from stretto.types.json import JsonObject
+
+_NONE: Final[Mapping[str, Choices]] = {}
 
 
 class InsideNode(Node):
@@ -44,10 +47,18 @@ class InsideNode(Node):
         asked = self._taking.asked(batch, cohort).columns
         return {name: asked[name] if name in asked else column_at(source, cohort.frame) for name, source in self.paths}
 
+    def run(self, batch: Underway, cohort: Cohort) -> None:
+        given = self._taking.of_all(batch, cohort) if self.is_for_all and not cohort.failed else None
+        if given is None:
+            super().run(batch, cohort)
+        else:
+            read = partial(self.read, batch, cohort)
+            cohort.frame.put(self.op.slot, self._computed(batch, cohort, read, given))
+
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
         given = self._taking.given(batch, cohort, inputs)
         if not given.misfits:
-            return self._computed(batch, cohort, inputs, given.fields)
+            return self._computed(batch, cohort, lambda: inputs, given.fields)
         fitting = [row for row in range(cohort.size) if row not in given.misfits]
         answered = self._asked(batch, cohort, inputs, sorted(given.misfits))
         if not fitting:
@@ -55,7 +66,9 @@ class InsideNode(Node):
         index = Index(fitting)
         within = cohort.narrowed(fitting)
         taken = {name: column.take(index) for name, column in inputs.items()}
-        column = self._computed(batch, within, taken, {name: index.of(value) for name, value in given.fields.items()})
+        column = self._computed(
+            batch, within, lambda: taken, {name: index.of(value) for name, value in given.fields.items()}
+        )
         computed = column.scatter(index, cohort.size)
         here = answered.present
         return (
@@ -87,25 +100,24 @@ class InsideNode(Node):
             fields[name + PROBABILITIES] = Tensors(p_BA, present)
         return Fields(fields, answered.size, present)
 
-    def _computed(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], given: dict[str, Any]) -> Column:
+    def _computed(
+        self, batch: Underway, cohort: Cohort, read: Callable[[], Mapping[str, Column]], given: dict[str, Any]
+    ) -> Column:
         started = batch.now()
         signature = self.component.signature
         found, told = self._found(batch, cohort, given)
-        rewards: dict[str, tuple[Tensor, Tensor | None]] = {}
-        if signature.rewards:
-            unknown = _unknown([found[name] for name in signature.rewards], given)
-            if unknown is not None:
-                found = self._but_unknown(batch, given, found, unknown)
-            rewards = {name: (found[name], _known(found[name], unknown)) for name in signature.rewards}
-        fields: dict[str, Column] = {name: Tensors(found[name]) for name in signature.outputs}
-        for name, (value, known) in rewards.items():
-            fields[name] = Tensors(value, known)
-        chosen: dict[str, Choices] = {}
-        for name in signature.chooses:
-            chosen[name] = choice = self._chosen(batch, cohort, name, found[name])
-            fields[name] = choice
-            fields[name + PROBABILITIES] = Probabilities(choice.log_p_BA)
-        output = Fields(fields, cohort.size)
+        unknown = _unknown([found[name] for name in signature.rewards], given) if signature.rewards else None
+        if unknown is not None:
+            found = self._but_unknown(batch, given, found, unknown)
+        rewards = {name: (found[name], _known(found[name], unknown)) for name in signature.rewards}
+        chosen, tensors = _NONE, found
+        if signature.chooses:
+            chosen = {name: self._chosen(batch, cohort, name, found[name]) for name in signature.chooses}
+            tensors = {name: found[name] for name in signature.outputs}
+        output: Fields = Returned(tensors, chosen, cohort.size, PROBABILITIES)
+        if unknown is not None:
+            known = {name: Tensors(value, is_known) for name, (value, is_known) in rewards.items()}
+            output = Fields({**output.fields, **known}, cohort.size)
         batch.events.append(
             Computed(
                 op=self.op,
@@ -113,7 +125,7 @@ class InsideNode(Node):
                 cohort=cohort,
                 started=started,
                 ended=batch.now(),
-                inputs=inputs,
+                read=read,
                 output=output,
                 outputs=found,
                 choices=chosen,

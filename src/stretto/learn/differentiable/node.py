@@ -27,7 +27,8 @@ class Node(ABC):
         self.guard = None if op.guard is None else Expression(op.guard, op.guard_reads, length)
         self.paths = [(name, source) for name, source in self.inputs if not isinstance(source, Expression)]
         """The inputs that no row can fail to read."""
-        self._is_for_all = self.guard is None and len(self.paths) == len(self.inputs)
+        self.is_for_all = self.guard is None and len(self.paths) == len(self.inputs)
+        """It is done in every row that is alive, and in one as in another."""
 
     @abstractmethod
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
@@ -39,7 +40,7 @@ class Node(ABC):
 
     def run(self, batch: Underway, cohort: Cohort) -> None:
         """Do the step in the rows that are alive and that its condition lets; its column is in the frame afterwards."""
-        if self._is_for_all and not cohort.failed and cohort.size:
+        if self.is_for_all and not cohort.failed and cohort.size:
             cohort.frame.put(self.op.slot, self.work(batch, cohort, self.read(batch, cohort)))
             return
         rows = self._let(batch, cohort, cohort.alive())

@@ -1,7 +1,7 @@
 """One batch under way: what its steps share, and what is noted of them for records, rewards and the loss."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -47,7 +47,8 @@ class Computed(Event):
 
     place: str
     """In the workflow, with the steps around it."""
-    inputs: Mapping[str, Column]
+    read: Callable[[], Mapping[str, Column]]
+    """Reads the inputs again."""
     output: Column
     outputs: Mapping[str, Tensor]
     """What the module returned, with its graph."""
@@ -62,6 +63,11 @@ class Computed(Event):
     """Term → its values, and which of them are known; None where all are."""
     perturbed: Mapping[int, JsonObject]
     """Rows in which its component was perturbed, and how."""
+
+    @property
+    def inputs(self) -> Mapping[str, Column]:
+        """What it read."""
+        return self.read()
 
 
 @dataclass(slots=True, kw_only=True)
