@@ -20,7 +20,8 @@ from stretto.components.acp.pinned import ANSWERED_BY
 from stretto.engine.call import StepCall
 from stretto.engine.state import Lane, StepFailed
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.remote_check import Arrays, Checking, Claim, Probe, Verdict, judge
+from stretto.learn.differentiable.remote_check import Checking, Probe, Verdict, judge
+from stretto.learn.differentiable.remote_difference import Arrays, Claim
 from stretto.learn.differentiable.underway import Underway
 from stretto.plan.model import CallOp
 from stretto.record.model import StepRecord
@@ -93,8 +94,9 @@ class Pulling:
             for field, each in zip(self.tensors.outputs, cotangents, strict=True)
             if each is not None
         ]
-        rows = {row: {name: each[row] for name, each in told} for row, ok in enumerate(self.answers) if ok is not None}
-        return {row: arrays for row, arrays in rows.items() if any(np.any(each) for each in arrays.values())}
+        rows = [row for row, answer in enumerate(self.answers) if answer is not None]
+        found = {row: {name: each[row] for name, each in told if np.any(each[row])} for row in rows}
+        return {row: arrays for row, arrays in found.items() if arrays}
 
     async def _rows(self, asked: dict[int, Arrays]) -> dict[int, Arrays]:
         places: dict[int, asyncio.Semaphore] = defaultdict(
@@ -173,12 +175,13 @@ class Pulling:
         async def ask(inputs: Arrays) -> Arrays | None:
             try:
                 told = await self._call(row, op, {**self.data[row], **{n: each.tolist() for n, each in inputs.items()}})
-                return _arrays(told, [each for each in self.tensors.outputs if each.name in claim.cotangents])
+                found = _arrays(told, [each for each in self.tensors.outputs if each.name in claim.cotangents])
             except (ComponentError, ValueError):
                 return None
+            return found if found.keys() == claim.cotangents.keys() else None
 
         verdict, probe = await judge(claim, ask, np.random.default_rng())
-        self.checking.came_to[verdict] += 1
+        self.checking.note(verdict)
         if verdict is Verdict.LIES and probe is not None:
             raise _lie(self.op.component_name, self.place, probe)
 
@@ -231,9 +234,10 @@ def _raised(failure: StepFailed, component: str, place: str) -> ComponentError:
 
 
 def _lie(component: str, place: str, probe: Probe) -> ContractError:
+    told = probe.told
     return ContractError(
         f"component '{component}' at step '{place}' pulls back what is no gradient of its answers: along a random "
-        f"direction its gradient says {probe.claimed:.6g}, and its own answers to inputs a little before and behind "
-        f"say {probe.found:.6g}, which may differ by {probe.tolerance:.2g}. Correct its vjp; until then freeze what "
-        "learns through it, or take vjp from the verbs of its card"
+        f"direction its gradient says {told.claimed:.6g}, and its own answers to inputs a little ahead and behind say "
+        f"{told.found:.6g}, which may differ by {probe.tolerance:.2g}. Correct its vjp; until then freeze what learns "
+        "through it, or take vjp from the verbs of its card"
     )
