@@ -10,8 +10,10 @@ from stretto.learn.differentiable.items import MapNode
 from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.outside import OutsideNode
 from stretto.learn.differentiable.remote import RemoteNode, pulls_back
+from stretto.learn.differentiable.remote_check import Checking
 from stretto.learn.differentiable.rounds import LoopNode
 from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, Plan, SubOp, block_in
+from stretto.types.errors import UsageError
 
 
 def build(block: Block, length: int, prefix: str = "") -> list[Node]:
@@ -44,6 +46,37 @@ def inside_of(nodes: Sequence[Node]) -> Iterator[InsideNode]:
             yield node
         elif isinstance(node, MapNode | LoopNode | SubNode):
             yield from inside_of(node.body)
+
+
+def remote_of(nodes: Sequence[Node]) -> Iterator[RemoteNode]:
+    """Every step whose component pulls gradients back itself, also those inside others."""
+    for node in nodes:
+        if isinstance(node, RemoteNode):
+            yield node
+        elif isinstance(node, MapNode | LoopNode | SubNode):
+            yield from remote_of(node.body)
+
+
+def checked(nodes: Sequence[Node], every: int) -> Mapping[str, Checking]:
+    """Of each step whose component pulls gradients back itself, how often those are checked: one row in so many.
+
+    Raises UsageError for what is no number of rows.
+    """
+    if type(every) is not int or every < 0:
+        raise UsageError(f"check_remote is {every!r}; expected a whole number of rows, or 0 to check none")
+    found = {node.place: node.checking for node in remote_of(nodes)}
+    for checking in found.values():
+        checking.every = every
+    return found
+
+
+def hold_not_remote(nodes: Sequence[Node], name: str) -> None:
+    """Raises UsageError for a component whose weights are elsewhere, and which is asked to learn here."""
+    if any(node.call.component_name == name for node in remote_of(nodes)):
+        raise UsageError(
+            f"component '{name}' is frozen from here: its weights are where it is served, and only gradients of its "
+            "inputs come back. Train it there, or declare its module in this workflow"
+        )
 
 
 def calls_of(nodes: Sequence[Node]) -> Iterator[CallOp]:
@@ -82,6 +115,8 @@ def _ops(block: Block, prefix: str = "") -> Iterator[tuple[str, AnyOp]]:
 def _why_not(op: AnyOp) -> Iterator[str]:
     if isinstance(op, SubOp) and (op.crossings_in or op.crossings_out or op.plan.crossings_in or op.plan.crossings_out):
         yield "is a sub-workflow with values in semantic domains, which only the engine aligns"
+    if isinstance(op, CallOp) and pulls_back(op) and (op.crossings_in or op.crossings_out):
+        yield "pulls gradients back and has values in semantic domains, which have none"
     if not isinstance(op, CallOp) or not isinstance(op.component, TorchComponent):
         return
     if op.crossings_in or op.crossings_out:

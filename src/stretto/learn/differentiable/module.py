@@ -16,7 +16,8 @@ from stretto.engine.admission import admit
 from stretto.engine.request import RunRequest
 from stretto.learn.adversity.adversary import adversaries_of
 from stretto.learn.adversity.perturbation import Perturbation
-from stretto.learn.differentiable.building import build, components_in, refusals
+from stretto.learn.differentiable import CHECK_REMOTE
+from stretto.learn.differentiable.building import build, checked, components_in, hold_not_remote, refusals
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Column
 from stretto.learn.differentiable.data import Batch
@@ -74,6 +75,7 @@ class DifferentiableWorkflow(nn.Module):
         *,
         train: Collection[str] | None = None,
         perturb: Mapping[str, Perturbation] | None = None,
+        check_remote: int = CHECK_REMOTE,
     ) -> None:
         super().__init__()
         self.workflow = workflow
@@ -83,6 +85,8 @@ class DifferentiableWorkflow(nn.Module):
             listed = "".join(f"\n  - {each}" for each in found)
             raise UsageError(f"workflow '{plan.name}' cannot be run as a module:{listed}\nRun it with `workflow.run`")
         self._nodes = build(plan.body, plan.slots)
+        self.remote_checks = checked(self._nodes, check_remote)
+        """Of each step whose component pulls gradients back itself: rows so far, and what checks of them came to."""
         self.components = components_in(self._nodes)
         """Those that are differentiable, by name."""
         self._adversaries = adversaries_of(plan, self.components, perturb or {})
@@ -110,6 +114,7 @@ class DifferentiableWorkflow(nn.Module):
         """Let only these components learn. Raises UsageError for one that is not there, or has nothing to learn."""
         for name in train:
             if name not in self.components:
+                hold_not_remote(self._nodes, name)
                 there = ", ".join(self.components)
                 raise UsageError(
                     f"workflow '{self.plan.name}' has no differentiable component '{name}'; it has: {there}"
@@ -308,16 +313,21 @@ class DifferentiableWorkflow(nn.Module):
 
 
 def as_module(
-    workflow: Workflow, *, train: Collection[str] | None = None, perturb: Mapping[str, Perturbation] | None = None
+    workflow: Workflow,
+    *,
+    train: Collection[str] | None = None,
+    perturb: Mapping[str, Perturbation] | None = None,
+    check_remote: int = CHECK_REMOTE,
 ) -> DifferentiableWorkflow:
     """A workflow as an ``nn.Module``: `forward` runs a batch, with tensors kept between differentiable steps.
 
     `train` names the components that learn, all when it is absent. `perturb` says of components what is done to them in
     a share of the runs while the module is in train mode, so that others do not come to rely on their forgiveness.
-    Raises UsageError, with every reason, for a workflow that only the engine can run, for a component that is frozen
-    and asked to learn, and for one that cannot be perturbed so.
+    `check_remote`: of so many rows whose gradient comes from elsewhere one is held against differences of answers from
+    there; 0 trusts them all. Raises UsageError, with every reason, for a workflow that only the engine can run, for a
+    component that is frozen and asked to learn, and for one that cannot be perturbed so.
     """
-    made = DifferentiableWorkflow(workflow, train=train, perturb=perturb)
+    made = DifferentiableWorkflow(workflow, train=train, perturb=perturb, check_remote=check_remote)
     if not made.components:
         raise UsageError(
             f"workflow '{workflow.name}' has no differentiable component; declare one with @stretto.differentiable"

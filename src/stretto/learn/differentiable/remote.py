@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 import torch
 from torch import Tensor
 
+from stretto.components.torch.component import TorchComponent
 from stretto.components.torch.shape import DType, Shape
 from stretto.components.torch.values import tensor_of
 from stretto.engine.state import RunState
@@ -39,7 +40,9 @@ _Told: TypeAlias = Mapping[str, Tensors]
 def pulls_back(op: CallOp) -> bool:
     """Whether a step's component, which is no module, pulls gradients back."""
     told = op.component.card.tensors
-    return isinstance(op.component, Differentiates) and told is not None and told.carry and not op.per_run
+    if isinstance(op.component, TorchComponent) or op.per_run:
+        return False
+    return isinstance(op.component, Differentiates) and told is not None and told.carry
 
 
 class RemoteNode(OutsideNode):
@@ -57,11 +60,11 @@ class RemoteNode(OutsideNode):
 
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
         leaves = self._leaves(inputs) if torch.is_grad_enabled() else {}
+        if not leaves:
+            return super().work(batch, cohort, inputs)
         data = rows_of(inputs, cohort.size)
         before = {life: len(state.run.steps) for life, state in _states(batch, cohort)}
         column = call_outside(batch, self.call, cohort, data, self.length)
-        if not leaves:
-            return column
         answers = self._answers(batch, cohort, column, before)
         values = {each.name: self._output(each, column.json) for each in self.tensors.outputs}
         pulling = Pulling(

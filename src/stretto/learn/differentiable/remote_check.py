@@ -20,10 +20,8 @@ from typing import Final
 
 import numpy as np
 
+from stretto.learn.differentiable import CHECK_REMOTE
 from stretto.learn.differentiable.remote_difference import Ask, Claim, Difference, difference, drawn
-
-EVERY_ROWS: Final = 64
-"""Of so many rows one is checked by default: two calls more in sixty-four."""
 
 STEP: Final = 2.0**-9
 """By which inputs are moved, of their own size: between the root of float32's rounding, 2^-12, where noise is 1 % of a
@@ -64,7 +62,7 @@ class Verdict(StrEnum):
 class Checking:
     """Which rows of a step are checked, and what came of it."""
 
-    every: int = EVERY_ROWS
+    every: int = CHECK_REMOTE
     """The first row and then one in so many; 0 checks none."""
     rows: int = 0
     """That were pulled back so far."""

@@ -30,7 +30,7 @@ from stretto.types.enums import Effect
 from stretto.types.errors import Code, ComponentError, ContractError
 from stretto.types.json import Json, JsonObject
 from stretto.types.messages import Request, Response, RunInfo
-from stretto.types.protocols import Differentiates
+from stretto.types.protocols import Component, Differentiates
 from stretto.types.signals import Cotangents
 
 
@@ -121,7 +121,7 @@ class Pulling:
         answer, data = self.answers[row], self.data[row]
         assert answer is not None
         inputs = _arrays(data, self.tensors.inputs)
-        pulls = _Pulls(self.op, self.place, self._cotangents(row, answer, inputs, cotangents), self.tensors, inputs)
+        pulls = _Pulls(self.op.component, self._cotangents(row, answer, inputs, cotangents), self.tensors, inputs)
         await self._call(row, replace(self._plain, component=pulls, input_check=None, output_check=None), {})
         if self.checking.is_due() and self._is_pure(data):
             claim = Claim(
@@ -189,9 +189,8 @@ class Pulling:
 class _Pulls:
     """A component that is asked for its gradient, in the place of the one that answers."""
 
-    def __init__(self, op: CallOp, place: str, asked: Cotangents, told: Tensors, inputs: Arrays) -> None:
-        self._component = op.component
-        self._who = f"component '{op.component_name}' at step '{place}'"
+    def __init__(self, component: Component, asked: Cotangents, told: Tensors, inputs: Arrays) -> None:
+        self._component = component
         self._asked = asked
         self._declared = [each for each in told.inputs if each.name in inputs]
         self.gradients: Arrays = {}
@@ -208,11 +207,9 @@ class _Pulls:
         try:
             self.gradients = wire.read(content, self._declared, whole=True)
         except ValueError as error:
-            raise ContractError(f"{self._who} pulled back {error}") from error
+            raise ContractError(f"it pulled back {error}") from error
         if name := wire.not_finite(self.gradients):
-            raise ComponentError(
-                f"{self._who} pulled back {name!r} that is not all numbers", Code.OUT_OF_RANGE, retryable=False
-            )
+            raise ComponentError(f"it pulled back {name!r} that is not all numbers", Code.OUT_OF_RANGE)
         return Response(output={})
 
 

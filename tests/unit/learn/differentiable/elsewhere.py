@@ -1,7 +1,7 @@
 """A server of the protocol in a thread of its own, over HTTP and gRPC, whose components pull gradients back."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from stretto.acp import messages as m
@@ -15,6 +15,10 @@ Change: TypeAlias = Callable[[Verb, Any, Any], Answer]
 """What becomes of an answer, by the verb and the request."""
 
 
+async def _at_once(_: Verb) -> None:
+    pass
+
+
 class Elsewhere(StandIn):
     """Answers as its components do, unless `change` makes something else of it."""
 
@@ -22,7 +26,12 @@ class Elsewhere(StandIn):
         super().__init__()
         self.components = components
         self.change: Change = lambda _verb, _request, answer: answer
+        self.before: Callable[[Verb], Awaitable[object]] = _at_once
         self._desk: Desk | None = None
+
+    def lie(self, verb: Verb, lie: Callable[[Any], Answer]) -> None:
+        """Make something else of its answers to a verb from now on."""
+        self.change = lambda asked, _request, answer: lie(answer) if asked is verb else answer
 
     def times(self, verb: Verb) -> int:
         """How often it was asked so."""
@@ -32,6 +41,7 @@ class Elsewhere(StandIn):
         if self._desk is None:
             self._desk = Desk(self.components)
         self.asked.append((verb, request))
+        await self.before(verb)
         now = asyncio.get_running_loop().time()
         try:
             answer: m.Message

@@ -1,128 +1,15 @@
 """A component elsewhere takes part in `.backward()`: its gradients are those of the same module at home."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+import asyncio
 
 import pytest
 import torch
 
-import stretto
+from stretto.acp.failure import AcpError, Failure
 from stretto.acp.names import Verb
-from stretto.learn import as_module
-from stretto.learn.differentiable.module import DifferentiableWorkflow
+from stretto.types.errors import Code, UsageError
 from tests.unit.learn.differentiable.elsewhere import Elsewhere
-
-COMPONENTS = """
-from typing import Annotated, TypedDict
-
-import torch
-from torch import Tensor, nn
-
-import stretto
-from stretto import Shape
-
-
-class Told(TypedDict):
-    state: Annotated[Tensor, Shape(2, 3)]
-    score: Annotated[Tensor, Shape()]
-
-
-@stretto.differentiable("first", inputs=["x"])
-class First(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.net = nn.Linear(4, 6)
-
-    def forward(self, x: Annotated[Tensor, Shape(4)]) -> Annotated[Tensor, Shape(2, 3)]:
-        return torch.tanh(self.net(x)).reshape(-1, 2, 3)
-
-
-@stretto.differentiable("middle", inputs=["state"], context=["factor"], seed=1, inline=True)
-class Middle(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.net = nn.Linear(3, 3)
-
-    def forward(self, state: Annotated[Tensor, Shape(2, 3)], factor: list[float]) -> Told:
-        hidden = torch.relu(self.net(state)) * torch.tensor(factor)[:, None, None]
-        return {"state": torch.sigmoid(hidden), "score": hidden.sum((1, 2))}
-
-
-@stretto.differentiable("last", inputs=["state", "score"], context=["reference"], rewards=["near"], seed=2)
-class Last(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.net = nn.Linear(6, 1)
-
-    def forward(
-        self, state: Annotated[Tensor, Shape(2, 3)], score: Annotated[Tensor, Shape(absent=0.0)],
-        reference: list[float | None],
-    ) -> Annotated[Tensor, Shape()]:
-        wanted = torch.tensor([torch.nan if each is None else each for each in reference])
-        return -((self.net(state.reshape(-1, 6))[:, 0] + 0.1 * score - wanted) ** 2)
-"""
-
-STEPS = """
-stretto: 1
-name: there-and-back
-{components}
-contract: {{ reward: {{ near: 1.0 }} }}
-steps:
-  - {{ name: first, component: first, input_mapping: {{ x: input.x }} }}
-  - name: middle
-    component: middle
-    input_mapping: {{ state: steps.first.result, factor: input.factor }}
-    {more}
-  - name: last
-    component: last
-    input_mapping: {{ state: steps.middle.state, score: steps.middle.score }}
-output: {{ score: steps.middle.score }}
-"""
-
-XS = [[0.5, -1.0, 2.0, 0.25], [1.5, 0.5, -0.75, 1.0], [-1.0, -2.0, 0.125, 3.0]]
-REQUESTS = [
-    stretto.RunRequest(input={"x": x, "factor": factor}, reference=wanted)
-    for x, factor, wanted in zip(XS, [1.0, 0.5, 2.0], [1.0, 0.0, -1.0], strict=True)
-]
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Iterator[Elsewhere]:
-    """The server of `middle`."""
-    folder = tmp_path / "there"
-    folder.mkdir()
-    (tmp_path / "home").mkdir()
-    (folder / "components.py").write_text(COMPONENTS)
-    (folder / "workflow.yaml").write_text(STEPS.format(components="components: components.py", more=""))
-    standing = Elsewhere(stretto.load(folder / "workflow.yaml").component("middle"))
-    with standing:
-        yield standing
-
-
-Load = Callable[..., DifferentiableWorkflow]
-
-
-@pytest.fixture(params=["http", "grpc"])
-def load(request: pytest.FixtureRequest, there: Elsewhere, tmp_path: Path) -> Iterator[Load]:
-    """The workflow as a module, its middle elsewhere, or at home."""
-    made: list[DifferentiableWorkflow] = []
-
-    def loaded(*, home: bool = False, more: str = "", **options: Any) -> DifferentiableWorkflow:
-        folder = tmp_path / "home"
-        url = getattr(there, request.param)
-        text = COMPONENTS if home else COMPONENTS.replace('"middle"', '"unused"')
-        (folder / "components.py").write_text(text)
-        listed = "components: components.py"
-        if not home:
-            listed = f'components:\n  - components.py\n  - middle: {{ kind: acp, url: "{url}" }}'
-        (folder / "workflow.yaml").write_text(STEPS.format(components=listed, more=more))
-        made.append(as_module(stretto.load(folder / "workflow.yaml", store=folder / "runs.db"), **options))
-        return made[-1]
-
-    yield loaded
-    for each in made:
-        each.close()
+from tests.unit.learn.differentiable.there_and_back import REQUESTS, Load
 
 
 def test_gradients_are_those_of_the_module_at_home(load: Load, there: Elsewhere) -> None:
@@ -136,3 +23,87 @@ def test_gradients_are_those_of_the_module_at_home(load: Load, there: Elsewhere)
         for one, other in zip(getattr(home, name).parameters(), getattr(away, name).parameters(), strict=True):
             torch.testing.assert_close(one.grad, other.grad)
     assert there.times(Verb.VJP) == 3
+
+
+def test_what_it_answered_is_recorded_and_what_was_pulled_back_is_not(load: Load, there: Elsewhere) -> None:
+    home, away = load(home=True), load()
+    outcomes = home(REQUESTS, seeds=[1, 2, 3]), away(REQUESTS, seeds=[1, 2, 3])
+    outcomes[1].backward()
+    for one, other in zip(outcomes[0].runs, outcomes[1].runs, strict=True):
+        assert [each.path for each in other.steps] == ["first", "middle", "last"]
+        assert one.steps[1].output_value == other.steps[1].output_value
+    torch.testing.assert_close(outcomes[0].rewards, outcomes[1].rewards)
+
+
+def test_modules_around_it_learn(load: Load, there: Elsewhere) -> None:
+    module = load(check_remote=0)
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.03)
+    found = []
+    for _ in range(25):
+        optimizer.zero_grad()
+        outcome = module(REQUESTS)
+        outcome.backward()
+        optimizer.step()
+        found.append(outcome.rewards.mean().item())
+    assert found[-1] > 0.3 * found[0]
+    assert found[-1] > found[10] > found[0]
+
+
+def test_rows_are_pulled_back_side_by_side(load: Load, there: Elsewhere) -> None:
+    waiting: list[asyncio.Event] = []
+
+    async def until_all_are_there(verb: Verb) -> None:
+        if verb is Verb.VJP:
+            waiting.append(asyncio.Event())
+            if len(waiting) == len(REQUESTS):
+                for each in waiting:
+                    each.set()
+            await waiting[-1].wait()
+
+    there.before = until_all_are_there
+    outcome = load(check_remote=0)(REQUESTS)
+    assert outcome.backward().norms["first"] > 0
+
+
+def test_a_row_that_a_fallback_answered_carries_no_gradient(load: Load, there: Elsewhere) -> None:
+    refused = Failure(code=Code.NOT_FOUND, message="not that one")
+    there.change = lambda verb, request, answer: (
+        AcpError(refused) if verb is Verb.EXECUTE and request.envelope.seed == "2" else answer
+    )
+    module = load(
+        more="resilience: { fallback: { output: { state: [[0, 0, 0], [0, 0, 0]], score: 1.0 } } }", check_remote=0
+    )
+    outcome = module(REQUESTS, seeds=[1, 2, 3])
+    told = outcome.outputs["score"]
+    assert isinstance(told, torch.Tensor)
+    assert told[1] == 1.0
+    outcome.backward()
+    assert there.times(Verb.VJP) == 2
+    alone = load(check_remote=0)
+    alone(REQUESTS[::2], seeds=[1, 3]).backward()
+    for one, other in zip(module.first.parameters(), alone.first.parameters(), strict=True):
+        torch.testing.assert_close(one.grad * 3, other.grad * 2)  # each the mean over its batch
+
+
+def test_a_run_that_failed_there_has_no_part_in_the_loss(load: Load, there: Elsewhere) -> None:
+    refused = Failure(code=Code.NOT_FOUND, message="not that one")
+    there.change = lambda verb, request, answer: (
+        AcpError(refused) if verb is Verb.EXECUTE and request.envelope.seed == "2" else answer
+    )
+    outcome = load(check_remote=0)(REQUESTS, seeds=[1, 2, 3])
+    assert outcome.known.tolist() == [True, False, True]
+    assert not outcome.backward().skipped
+    assert there.times(Verb.VJP) == 2
+
+
+def test_nothing_is_asked_where_no_gradient_goes_on(load: Load, there: Elsewhere) -> None:
+    module = load(train=["last"])
+    assert module(REQUESTS).backward().norms["last"] > 0
+    assert there.times(Verb.VJP) == 0
+
+
+def test_what_learns_elsewhere_is_frozen_from_here(load: Load) -> None:
+    with pytest.raises(UsageError, match="component 'middle' is frozen from here: its weights are where it is served"):
+        load(train=["middle"])
+    with pytest.raises(UsageError, match="check_remote is -1; expected a whole number of rows"):
+        load(check_remote=-1)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from torch import Tensor, nn
@@ -72,7 +73,7 @@ WHERE = {
     "tiny": lambda draw: draw.standard_normal(N) * 1e-3,
 }
 
-LIES: dict[str, Callable[[Any, Any, Any], Any]] = {
+LIES: dict[str, Callable[..., Any]] = {
     "the sign turned": lambda g, _, __: -g,
     "doubled": lambda g, _, __: 2 * g,
     "nothing": lambda g, _, __: 0 * g,
@@ -87,9 +88,10 @@ def check(function: Function, where: str, seed: int, lie: str = "") -> Verdict:
     x = WHERE[where](draw).astype(np.float32)
     v = draw.standard_normal(M).astype(np.float32)
 
-    def gradient(at: Any) -> Any:
+    def gradient(at: Any) -> npt.NDArray[Any]:
         leaf = torch.tensor(at, requires_grad=True)
-        return torch.autograd.grad(function(leaf), leaf, torch.tensor(v))[0].numpy()
+        (found,) = torch.autograd.grad(function(leaf), leaf, torch.tensor(v))
+        return found.numpy()
 
     async def ask(inputs: Arrays) -> Arrays:
         with torch.no_grad():
