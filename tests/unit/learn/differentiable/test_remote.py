@@ -9,7 +9,7 @@ from stretto.acp.failure import AcpError, Failure
 from stretto.acp.names import Verb
 from stretto.types.errors import Code, UsageError
 from tests.unit.learn.differentiable.elsewhere import Elsewhere
-from tests.unit.learn.differentiable.there_and_back import REQUESTS, Load
+from tests.unit.learn.differentiable.there_and_back import REQUESTS, Load, of_first
 
 
 def test_gradients_are_those_of_the_module_at_home(load: Load, there: Elsewhere) -> None:
@@ -45,7 +45,7 @@ def test_modules_around_it_learn(load: Load, there: Elsewhere) -> None:
         outcome.backward()
         optimizer.step()
         found.append(outcome.rewards.mean().item())
-    assert found[-1] > 0.3 * found[0]
+    assert found[-1] > 0.6 * found[0]
     assert found[-1] > found[10] > found[0]
 
 
@@ -81,7 +81,9 @@ def test_a_row_that_a_fallback_answered_carries_no_gradient(load: Load, there: E
     assert there.times(Verb.VJP) == 2
     alone = load(check_remote=0)
     alone(REQUESTS[::2], seeds=[1, 3]).backward()
-    for one, other in zip(module.first.parameters(), alone.first.parameters(), strict=True):
+    for one, other in zip(of_first(module), of_first(alone), strict=True):
+        assert one.grad is not None
+        assert other.grad is not None
         torch.testing.assert_close(one.grad * 3, other.grad * 2)  # each the mean over its batch
 
 

@@ -65,7 +65,7 @@ def of_few_digits(seed: int) -> Function:
 
 HONEST = (linear, relu, relu_of_input, steep, shrinking, saturated, choosing, of_few_digits)
 
-WHERE = {
+WHERE: dict[str, Callable[..., Any]] = {
     "normal": lambda draw: draw.standard_normal(N),
     "sparse": lambda draw: draw.standard_normal(N) * (draw.random(N) < 0.3),
     "zero": lambda draw: np.zeros(N),
@@ -90,8 +90,9 @@ def check(function: Function, where: str, seed: int, lie: str = "") -> Verdict:
 
     def gradient(at: Any) -> npt.NDArray[Any]:
         leaf = torch.tensor(at, requires_grad=True)
-        (found,) = torch.autograd.grad(function(leaf), leaf, torch.tensor(v))
-        return found.numpy()
+        (found,) = torch.autograd.grad([function(leaf)], [leaf], [torch.tensor(v)])
+        told: npt.NDArray[Any] = found.numpy()
+        return told
 
     async def ask(inputs: Arrays) -> Arrays:
         with torch.no_grad():

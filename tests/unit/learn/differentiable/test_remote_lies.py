@@ -17,7 +17,7 @@ from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.differentiable.remote_check import Verdict
 from stretto.types.errors import Code, ContractError
 from tests.unit.learn.differentiable.elsewhere import Elsewhere
-from tests.unit.learn.differentiable.there_and_back import REQUESTS, Load
+from tests.unit.learn.differentiable.there_and_back import REQUESTS, Load, of_first
 
 NAMED = "component 'middle' at step 'middle'"
 
@@ -131,7 +131,7 @@ def test_what_fails_once_is_asked_again_as_the_step_says(load: Load, there: Else
     for module in (home, away):
         assert not module(REQUESTS).backward().skipped
     assert there.times(Verb.VJP) == 5
-    for one, other in zip(home.first.parameters(), away.first.parameters(), strict=True):
+    for one, other in zip(of_first(home), of_first(away), strict=True):
         torch.testing.assert_close(one.grad, other.grad)
 
 

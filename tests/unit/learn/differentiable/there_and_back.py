@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
+from torch import nn
+
 import stretto
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 
@@ -14,6 +16,8 @@ from typing import Annotated, TypedDict
 
 import torch
 from torch import Tensor, nn
+
+from torch import nn
 
 import stretto
 from stretto import Shape
@@ -81,3 +85,8 @@ REQUESTS = [
     stretto.RunRequest(input={"x": x, "factor": factor}, reference=wanted)
     for x, factor, wanted in zip(XS, [1.0, 0.5, 2.0], [1.0, 0.0, -1.0], strict=True)
 ]
+
+
+def of_first(module: DifferentiableWorkflow) -> list[nn.Parameter]:
+    """The parameters before what is elsewhere."""
+    return [each for name, each in module.named_parameters() if name.startswith("first.")]
