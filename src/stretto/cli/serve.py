@@ -58,6 +58,9 @@ def serve(
         str | None,
         typer.Option("--chat-output", metavar="FIELD", help="Output field that is the reply.", show_default=False),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show runs at /runs, and explain them, to whoever may call.")
+    ] = False,
     max_concurrent: Annotated[
         int, typer.Option("--max-concurrent", metavar="N", min=1, help="Runs that are worked on at once.")
     ] = 64,
@@ -100,6 +103,7 @@ def serve(
                 "--http": http,
                 "--grpc": grpc,
                 "--face": face,
+                "--explain": explain,
                 "--chat-input": chat_input,
                 "--chat-output": chat_output,
                 "--tls-cert": tls_cert,
@@ -121,8 +125,10 @@ def serve(
     if at is not None:
         names = ChatNames(asked=chat_input, answered=chat_output)
         _put_on(faces, face, names, tokens, is_local=is_here(at[0]))
-    elif face or chat_input or chat_output:
-        raise UsageError("tools and models are served over HTTP; add --http HOST:PORT")
+        if explain:
+            faces.add_explanations(tokens)
+    elif face or chat_input or chat_output or explain:
+        raise UsageError("tools, models and explanations are served over HTTP; add --http HOST:PORT")
     doors = Doors(
         http=at,
         grpc=read_place("--grpc", grpc) if grpc else None,

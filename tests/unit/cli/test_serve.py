@@ -24,7 +24,7 @@ UNFIT = READING.replace("reply", "result")
             ("--mcp-stdio", "--face", "openai", "--token-env", "T"),
             "leave out --face and --token-env",
         ),
-        (("--face", "mcp", "--grpc", ":0"), "tools and models are served over HTTP; add --http"),
+        (("--face", "mcp", "--grpc", ":0"), "tools, models and explanations are served over HTTP; add --http"),
         (("components.py",), "holds components, and no workflow; serve them: stretto acp serve components.py"),
         (("notes.yaml",), "holds components, and no workflow; serve them: stretto acp serve notes.yaml"),
         (("workflow.yaml",), "two components are called 'reading'"),

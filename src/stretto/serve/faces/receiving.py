@@ -26,11 +26,17 @@ async def received(scope: Scope, receive: Receive, limits: Limits) -> AsyncItera
     headers = dict(scope["headers"])
     hold_to_json(headers)
     body = await read_body(receive, headers, limits)
-    client: Client = scope[CLIENT]
+    async with while_it_waits(scope[CLIENT]):
+        yield body
+
+
+@asynccontextmanager
+async def while_it_waits(client: Client) -> AsyncIterator[None]:
+    """Cancel what is done for a client that hangs up. Raises as `received`."""
     task = asyncio.current_task()
     client.on_hang_up = None if task is None else task.cancel
     try:
-        yield body
+        yield
     except asyncio.CancelledError:
         if client.hung_up:
             raise ConnectionError("the client hung up") from None

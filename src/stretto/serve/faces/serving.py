@@ -58,6 +58,13 @@ class Faces:
         """Answer ``/v1/workflows/NAME/runs``."""
         self._faces.append(RunsFace(self.asking, tokens))
 
+    def add_explanations(self, tokens: Tokens | None) -> None:
+        """Explain runs, at ``/runs`` and below ``/v1/workflows``: whoever may call is shown all of them."""
+        from stretto.serve.faces.explaining import ExplainFace  # scipy, only where runs are explained
+
+        max_s, own_only = self.desk.limits.max_call_s, self.own_pages_only
+        self._faces.append(ExplainFace(self.workflows, tokens, max_s=max_s, own_only=own_only))
+
     def add_models(self, names: ChatNames, tokens: Tokens | None, *, must_fit: bool) -> None:
         """Answer as models. Raises UsageError for a workflow that a conversation does not fit, where all must."""
         for workflow in self.workflows:

@@ -124,7 +124,12 @@ def workflows_in(folder: Path, store: Store, *texts: str) -> list[Workflow]:
 
 @asynccontextmanager
 async def served_faces(
-    workflows: list[Workflow], *, tokens: Tokens | None = None, limits: Limits | None = None, tools: bool = True
+    workflows: list[Workflow],
+    *,
+    tokens: Tokens | None = None,
+    limits: Limits | None = None,
+    tools: bool = True,
+    explain: bool = False,
 ) -> AsyncIterator[tuple[Faces, str]]:
     """The faces, and the address where they are. With tools it is left in the task in which it was entered, as a
     fixture cannot."""
@@ -132,6 +137,8 @@ async def served_faces(
     faces.own_pages_only = tokens is None
     faces.add_runs(tokens)
     faces.add_models(ChatNames(), tokens, must_fit=False)
+    if explain:
+        faces.add_explanations(tokens)
     if tools:
         faces.add_tools(tokens, is_local=True)
     with listen("127.0.0.1", 0) as listening:
