@@ -23,6 +23,7 @@ VERBS: Final = {
     "semantics": "stretto.cli.semantics",
     "replay": "stretto.cli.replay",
     "explain": "stretto.cli.explain",
+    "vagueness": "stretto.cli.vagueness",
     "chaos": "stretto.cli.chaos",
     "fallback": "stretto.cli.fallback",
     "acp": "stretto.cli.acp",
