@@ -3,27 +3,27 @@
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 import typer
 from rich.text import Text
 
-from stretto.cli.checkpoints import with_checkpoints
+from stretto.cli.checkpoints import read_checkpoints, with_checkpoints
 from stretto.cli.exits import Exit
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Checkpoint, WorkflowFile
 from stretto.cli.rows import Row, labelled, one_piece
 from stretto.cli.stopping import run_async
-from stretto.cli.task_file import hold_to_contract, read_tasks
+from stretto.cli.task_file import TASKS, hold_to_contract, read_tasks, tasks_beside
 from stretto.cli.terminal import print_json, results, show, stdout_for_results_only, working
-from stretto.cli.values import read_pairs
 from stretto.cli.words import count_text, escaped
 from stretto.learn.adversity.measuring import NOISE, Measuring, requests_for
 from stretto.learn.adversity.vagueness import Sides, Vagueness, vagueness_of
 from stretto.learn.evaluate import Figure
 from stretto.learn.tasks import RolloutRequest
 from stretto.runtime.load import load
+from stretto.runtime.workflow import Workflow
 from stretto.store.sqlite import Store
 from stretto.types.errors import UsageError
 from stretto.types.protocols import Component, Trainable
@@ -41,17 +41,20 @@ SEVERAL_SIDES: Final = 3
 
 @app.command(cls=VerbCommand)
 def vagueness(
-    tasks: Annotated[Path, typer.Option("--tasks", metavar="FILE", help="Tasks, as `stretto train` takes them.")],
     planner: Annotated[str, typer.Option("--planner", metavar="STEP", help="The step that says what to do.")],
     executor: Annotated[str, typer.Option("--executor", metavar="STEP", help="The step that does what it says.")],
     file: WorkflowFile = DEFAULT_WORKFLOW,
+    tasks: Annotated[
+        Path | None,
+        typer.Option("--tasks", metavar="FILE", help=f"Tasks, one a line. [default: {TASKS} beside the workflow]"),
+    ] = None,
     strict: Annotated[
         list[str] | None,
         typer.Option(
             "--strict",
-            metavar="FILE|NAME",
-            help="Another executor: a checkpoint of the same component, or another component of the workflow's "
-            "files; may be repeated.",
+            metavar="FILE|FOLDER|NAME",
+            help="Another executor: a checkpoint of the component, FOLDER of a joint training of it, or another "
+            "component of the workflow's files; may be repeated.",
         ),
     ] = None,
     noise: Annotated[
@@ -85,15 +88,15 @@ def vagueness(
             "vagueness is told by other executors: give --strict FILE, such as an earlier checkpoint or one of another "
             "training, or --strict NAME; where there is none, --noise 0.5 blurs what the planner says"
         )
-    todo = read_tasks(tasks)
+    todo = read_tasks(tasks or tasks_beside(file))
     with tempfile.TemporaryDirectory() as folder, stdout_for_results_only(), Store(Path(folder) / "runs.db") as kept:
-        workflow = with_checkpoints(load(file, store=kept), read_pairs(checkpoint or (), "--checkpoint"))
+        workflow = with_checkpoints(load(file, store=kept), read_checkpoints(checkpoint or ()))
         hold_to_contract(todo, workflow.plan)
         going = _Going((len(strict or ()) + SEVERAL_SIDES + bool(noise)) * len(todo) * runs)
         measuring = Measuring(
             workflow, planner=planner, executor=executor, concurrency=concurrency, on_run=lambda _: going.advance()
         )
-        others = {given: _other(measuring.executor, workflow.component, given) for given in strict or ()}
+        others = {given: _other(workflow, measuring.executor, given) for given in strict or ()}
         requests = requests_for(todo, runs=runs, seed=seed)
         with working(going):
             sides = run_async(_measured(measuring, requests, others, noise))
@@ -111,15 +114,20 @@ async def _measured(
     return await measuring.sides(requests, others, noise)
 
 
-def _other(executor: Component, named: Any, given: str) -> Component:  # Any: the workflow's `component`
-    """The executor with other weights where a file is given, else the component of that name."""
-    if not Path(given).is_file():
-        found: Component = named(given)
-        return found
+def _other(workflow: Workflow, executor: Component, given: str) -> Component:
+    """The executor with other weights where a file or a training is given, else the component of that name."""
+    if not Path(given).exists():
+        return workflow.component(given)
+    name = executor.card.name
     if not isinstance(executor, Trainable):
-        name, kind = executor.card.name, executor.card.kind
+        kind = executor.card.kind
         raise UsageError(f"--strict {given}: '{name}' is of kind {kind}, which has no weights; name another component")
-    return executor.with_weights(given)
+    if not Path(given).is_dir():
+        return executor.with_weights(given)
+    weights = read_checkpoints([given])
+    if name not in weights:
+        raise UsageError(f"--strict {given}: component '{name}' did not learn in that training")
+    return executor.with_weights(weights[name])
 
 
 class _Going:

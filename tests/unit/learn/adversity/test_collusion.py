@@ -4,10 +4,10 @@ is in docs/log.md."""
 from pathlib import Path
 
 import pytest
-from stretto.learn.adversity.measuring import Measuring, requests_for
-from stretto.learn.adversity.vagueness import vagueness_of
 
 from stretto.learn import Perturbation
+from stretto.learn.adversity.measuring import Measuring, requests_for
+from stretto.learn.adversity.vagueness import vagueness_of
 from tests.unit.learn.adversity.worlds import DESK, WIRE, customers, taught, trained, world
 
 NAMES = {DESK: ("planner", "executor"), WIRE: ("sender", "receiver")}
