@@ -40,18 +40,25 @@ def report_text(report: JointReport) -> str:
     """A report on one line: reward, what was held out, and the norm of each component's gradient."""
     reward = "unknown" if report.reward_mean is None else f"{report.reward_mean:7.4f}"
     told = [f"reward {reward}"] if report.update else []
-    told += [f"{report.unknown} unknown"] if report.unknown else []
+    told += [f"left out {_left_out(report.unknown, report.left_out)}"] if report.unknown else []
+    told += [f"perturbed {report.perturbed}"] if report.perturbed else []
     told += [_held_out(report.held_out)] if report.held_out is not None else []
     if report.skipped:
         told.append(f"skipped: {report.skipped}")
     elif report.gradients:
         told.append(f"gradients {_gradients(report.gradients)}")
+        told += [f"biased through {', '.join(report.biased)}"] if report.biased else []
     return "  ".join(told)
 
 
 def _held_out(found: HeldOutReport) -> str:
-    unknown = f" ({found.unknown} of {found.runs} unknown)" if found.unknown else ""
+    unknown = f" (left out {_left_out(found.unknown, found.left_out)})" if found.unknown else ""
     return f"held out {found.reward_mean:7.4f}{unknown}{', the best so far' if found.is_best else ''}"
+
+
+def _left_out(count: int, why: Mapping[str, int]) -> str:
+    """How many runs had no part, and why as far as it is known."""
+    return f"{count} ({', '.join(f'{each} {reason}' for reason, each in why.items())})" if why else str(count)
 
 
 def _gradients(found: Mapping[str, ComponentGradient]) -> str:

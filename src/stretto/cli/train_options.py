@@ -37,6 +37,8 @@ class TrainOption(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def written(self) -> str:
         """Its default as it is typed."""
+        if isinstance(self.default, bool):
+            return str(self.default).lower()
         return "null" if self.default is None else str(self.default)
 
     @property

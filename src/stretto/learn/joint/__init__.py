@@ -3,11 +3,12 @@
 Importing this package imports no torch; `train_jointly` does.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.components.torch.extra import need_torch
+from stretto.learn.adversity.perturbation import Perturbation
 from stretto.learn.joint.options import ComponentOptions, JointOptions
 from stretto.learn.joint.report import JointReport
 from stretto.learn.tasks import Task
@@ -27,13 +28,15 @@ def train_jointly(
     options: JointOptions | None = None,
     resume: bool = False,
     on_update: Callable[[JointReport], None] | None = None,
+    perturb: Mapping[str, Perturbation] | None = None,
 ) -> "JointResult":
     """Train the differentiable components of a workflow together; what serves stays as it is.
 
     Everything is kept in `folder`. With `resume` a training goes on from there and comes to the very numbers of one
     that was never interrupted, on the same machine and build of torch; `updates` and `patience` may be raised. It may
-    be killed at any moment. An update whose gradient is no number is skipped, and told; a fourth in a row raises
-    LearningError, and so do as many whose reward is unknown in every run.
+    be killed at any moment. `perturb` says what is done to components in a share of the updates' runs, as for
+    `as_module`; evaluations are not perturbed. An update whose gradient is no number is skipped, and told, and so is
+    one whose reward is unknown in every run; a fourth in a row raises LearningError.
 
     Raises UsageError when the folder holds a training and `resume` is not set, holds another one or, with `resume`,
     none, when another training is at work in it, or options or tasks do not fit the workflow; InputError for a task
@@ -42,4 +45,6 @@ def train_jointly(
     need_torch("`stretto.learn.joint.train_jointly`")
     from stretto.learn.joint.train import train_jointly as train  # with torch, which only its users wait for
 
-    return train(workflow, tasks, folder=Path(folder), options=options, resume=resume, on_update=on_update)
+    return train(
+        workflow, tasks, folder=Path(folder), options=options, resume=resume, on_update=on_update, perturb=perturb
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from stretto.components.torch.component import TorchComponent
+from stretto.learn.adversity.perturbation import Perturbation
 from stretto.learn.differentiable.module import DifferentiableWorkflow, as_module
 from stretto.learn.joint.learners import set_learning
 from stretto.learn.joint.options import JointOptions
@@ -11,8 +12,10 @@ from stretto.spec.suggest import nearest
 from stretto.types.errors import UsageError
 
 
-def learning_module(workflow: Workflow, options: JointOptions) -> DifferentiableWorkflow:
-    """The workflow as a module of which all learns but what is frozen.
+def learning_module(
+    workflow: Workflow, options: JointOptions, perturb: Mapping[str, Perturbation]
+) -> DifferentiableWorkflow:
+    """The workflow as a module of which all learns but what is frozen, while some of it is perturbed.
 
     Raises UsageError for options of a component that is not there or cannot learn, where all is frozen, and where two
     components that share weights are to learn otherwise.
@@ -22,7 +25,7 @@ def learning_module(workflow: Workflow, options: JointOptions) -> Differentiable
     learning = [name for name, component in components.items() if component.is_trainable and name not in options.frozen]
     if not learning:
         raise UsageError(_nothing_learns(workflow.name, components, options))
-    module = as_module(workflow, train=learning)
+    module = as_module(workflow, train=learning, perturb=perturb)
     _hold_shared(module, options)
     set_learning(module)
     return module

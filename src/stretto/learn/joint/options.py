@@ -105,6 +105,9 @@ class JointOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         int | None, Meta(description="evaluations without a better one, after which training ends; null for never")
     ] = 5
     checkpoint_every: Annotated[int, Meta(description="updates after which everything is kept")] = 1
+    reuse_pure: Annotated[
+        bool, Meta(description="whether a pure step outside answers once for each task, and not again in later passes")
+    ] = False
     keep: Annotated[Kept, Meta(description="which runs are kept in the store")] = Kept.ALL
     seed: Annotated[int, Meta(description="of the tasks' order, the runs' seeds and all that modules draw")] = 0
     components: Mapping[str, ComponentOptions] = msgspec.field(default_factory=dict)

@@ -8,6 +8,7 @@ import msgspec
 
 from stretto.components.tensor_file import read_header
 from stretto.learn.joint.options import JointOptions
+from stretto.learn.surrogates.manifest import Manifest as SurrogateManifest
 from stretto.record.model import Manifest
 from stretto.spec.suggest import nearest
 from stretto.types.errors import StoreError, UsageError
@@ -36,6 +37,10 @@ class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
     """Of the workflow that it began with: its file, and each component with its weights."""
     tasks: Digest
     options: JointOptions
+    perturbed: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Of each component that is perturbed, how."""
+    surrogates: Mapping[str, SurrogateManifest] = msgspec.field(default_factory=dict)
+    """What is beside the tensors of each surrogate, by step."""
     update: int = 0
     """Updates made."""
     reports: int = 0

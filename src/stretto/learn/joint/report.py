@@ -1,9 +1,12 @@
 """What is told of each update of a joint training. It holds no times: a resumed training reports the same numbers."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 import msgspec
+
+from stretto.record.model import Run
 
 
 class Reach(StrEnum):
@@ -35,6 +38,8 @@ class HeldOutReport(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     unknown: int
     """Runs whose reward is not known; they are not counted as 0."""
+    left_out: Mapping[str, int]
+    """Why they are not: ``failed``, or ``unknown`` and the term of the reward."""
     is_best: bool
     """Better than every one before it, by the training's own folder."""
 
@@ -52,7 +57,24 @@ class JointReport(msgspec.Struct, frozen=True, kw_only=True):
     """Runs of this update that have no part in the gradient: their reward is not known, or they failed."""
     gradients: Mapping[str, ComponentGradient]
     """By component, of those that have parameters."""
+    left_out: Mapping[str, int] = msgspec.field(default_factory=dict)
+    """Why these have no part, where the runs are kept: ``failed``, or ``unknown`` and the term of the reward."""
+    biased: tuple[str, ...] = ()
+    """Steps outside whose gradient is that of a surrogate: what passes them is biased."""
+    perturbed: int = 0
+    """Runs of this update in which a component was perturbed."""
     skipped: str = ""
     """Why the weights were left as they are; empty where they were not."""
     held_out: HeldOutReport | None = None
     """Where this update was followed by an evaluation."""
+
+
+def left_out_of(runs: Iterable[Run]) -> dict[str, int]:
+    """Why runs have no part in a figure: they failed, or a term of their reward that counts is unknown."""
+    why: Counter[str] = Counter()
+    for run in runs:
+        if not run.succeeded:
+            why["failed"] += 1
+        else:
+            why.update(f"unknown {each.name}" for each in run.rewards if each.value is None and each.weight != 0.0)
+    return dict(sorted(why.items()))

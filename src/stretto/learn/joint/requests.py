@@ -14,10 +14,11 @@ from stretto.types.errors import InputError
 class Fold:
     """Tasks of which batches are parts."""
 
-    def __init__(self, module: DifferentiableWorkflow, tasks: Sequence[Task]) -> None:
-        """Raises InputError for the first task whose input the workflow would refuse."""
+    def __init__(self, module: DifferentiableWorkflow, tasks: Sequence[Task], *, reuse_pure: bool) -> None:
+        """`reuse_pure`: what pure steps outside answered stands in later passes. Raises InputError for the first task
+        whose input the workflow would refuse."""
         self.tasks = tasks
-        self.whole = _checked(module, tasks)
+        self.whole = _checked(module, tasks, reuse_pure=reuse_pure)
 
     def part(self, rows: Sequence[int]) -> Batch:
         """Some of them."""
@@ -39,9 +40,9 @@ def held_out_seed(seed: int, task: Task) -> int:
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "little") >> 1
 
 
-def _checked(module: DifferentiableWorkflow, tasks: Sequence[Task]) -> Batch:
+def _checked(module: DifferentiableWorkflow, tasks: Sequence[Task], *, reuse_pure: bool) -> Batch:
     try:
-        return module.batch([_request(task) for task in tasks])
+        return module.batch([_request(task) for task in tasks], keep_pure=reuse_pure)
     except InputError:
         check = module.plan.input_check
         for task in tasks if check is not None else ():

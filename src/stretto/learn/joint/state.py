@@ -10,6 +10,7 @@ appended to the curve after it is cut off. No random generator is kept: every dr
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -27,8 +28,10 @@ from stretto.record.model import Manifest
 from stretto.types.errors import UsageError
 from stretto.types.ids import Digest
 
-_MAY_DIFFER: Final = ("updates", "patience")
-"""Options that decide when a training ends and nothing that it comes to before."""
+_MAY_DIFFER: Final = ("updates", "patience", "checkpoint_every", "keep")
+"""Options that decide when a training ends and what is kept of it, and nothing that it comes to."""
+
+_SURROGATES: Final = "surrogates"
 
 
 def keep_weights(kept: JointFolder, module: DifferentiableWorkflow) -> None:
@@ -39,9 +42,28 @@ def keep_weights(kept: JointFolder, module: DifferentiableWorkflow) -> None:
 
 def keep_state(kept: JointFolder, progress: JointProgress, module: DifferentiableWorkflow, learners: Learners) -> None:
     """Replace the state. Raises StoreError when the disk refuses."""
-    arrays: Arrays = {f"{WEIGHTS}/{key}": numbers_of(key, tensor) for key, tensor in _changing(module).items()}
-    header = msgspec.json.encode(progress, order="deterministic")
-    write_tensors(kept.folder / STATE, {**arrays, **learners.state()}, header)
+    manifests = {step: each.manifest() for step, each in module.surrogates.items()}
+    header = msgspec.json.encode(msgspec.structs.replace(progress, surrogates=manifests), order="deterministic")
+    weights: Arrays = {f"{WEIGHTS}/{key}": numbers_of(key, tensor) for key, tensor in _changing(module).items()}
+    write_tensors(kept.folder / STATE, {**weights, **learners.state(), **_surrogates(module)}, header)
+
+
+def _surrogates(module: DifferentiableWorkflow) -> Arrays:
+    """All that the surrogates of choices and steps are made of."""
+    return {
+        f"{_SURROGATES}/{step}/{name}": tensor.detach().cpu().numpy()
+        for step, each in module.surrogates.items()
+        for name, tensor in each.tensors().items()
+        if tensor.numel()
+    }
+
+
+def _restore_surrogates(module: DifferentiableWorkflow, progress: JointProgress, arrays: Arrays) -> None:
+    for step, surrogate in module.surrogates.items():
+        start, manifest = f"{_SURROGATES}/{step}/", progress.surrogates[step]
+        own = {key[len(start) :]: torch.from_numpy(each) for key, each in arrays.items() if key.startswith(start)}
+        surrogate.become(manifest, own)
+        surrogate.parent = manifest.parent  # it is the same one, and none that went on from a saved one
 
 
 def digests_of(module: DifferentiableWorkflow) -> dict[str, Digest]:
@@ -71,6 +93,7 @@ def take_up(
         *_changed_options(progress.options, fresh.options),
         *(["the tasks are others"] if progress.tasks != fresh.tasks else []),
         *_changed_workflow(progress.manifest, fresh.manifest),
+        *_changed_perturbations(progress.perturbed, fresh.perturbed),
     ]
     if changed:
         raise UsageError(
@@ -82,6 +105,7 @@ def take_up(
         for key, tensor in _changing(module).items():
             tensor.copy_(torch.from_numpy(arrays[f"{WEIGHTS}/{key}"]))
     learners.restore(arrays)
+    _restore_surrogates(module, progress, arrays)
     return msgspec.structs.replace(progress, options=fresh.options)
 
 
@@ -108,3 +132,11 @@ def _changed_workflow(before: Manifest, now: Manifest) -> list[str]:
         return [f"the workflow was '{before.workflow}' and is now '{now.workflow}'"]
     file = ["the workflow's file or contract is another"] if before.plan != now.plan else []
     return [*file, *(f"component '{name}' is another" for name in sorted(changed_components(before, now)))]
+
+
+def _changed_perturbations(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    nothing = "nothing"
+    return [
+        f"what perturbs '{name}' was {before.get(name, nothing)} and is now {now.get(name, nothing)}" for name in names
+    ]

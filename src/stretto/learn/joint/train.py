@@ -1,13 +1,15 @@
 """Joint training: run a batch, go back through it, step, evaluate, keep; again, until the updates are made or nothing
 gets better."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from stretto.learn.adversity.perturbation import Perturbation
 from stretto.learn.claim import claimed
+from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.joint.curve import Curve
 from stretto.learn.joint.folds import Folds, folds_of
 from stretto.learn.joint.held_out import HeldOut
@@ -15,6 +17,7 @@ from stretto.learn.joint.keeping import Keeping
 from stretto.learn.joint.learners import Learners
 from stretto.learn.joint.module import learning_module
 from stretto.learn.joint.options import JointOptions
+from stretto.learn.joint.perturbed import described
 from stretto.learn.joint.progress import Best, JointFolder, JointProgress
 from stretto.learn.joint.report import HeldOutReport, JointReport
 from stretto.learn.joint.state import digests_of, keep_state, keep_weights, take_up
@@ -52,6 +55,7 @@ def train_jointly(
     options: JointOptions | None = None,
     resume: bool = False,
     on_update: OnUpdate | None = None,
+    perturb: Mapping[str, Perturbation] | None = None,
 ) -> JointResult:
     """As `stretto.learn.joint.train_jointly` says."""
     options = options or JointOptions()
@@ -59,8 +63,12 @@ def train_jointly(
     folds = folds_of(tasks, options)
     kept = JointFolder(folder)
     kept.check(resume=resume)
-    fresh = JointProgress(manifest=workflow.plan.manifest, tasks=tasks_digest(tasks), options=options)
-    with _Training(workflow, folds, kept, fresh) as training, claimed(folder):
+    perturb = perturb or {}
+    fresh = JointProgress(
+        manifest=workflow.plan.manifest, tasks=tasks_digest(tasks), options=options, perturbed=described(perturb)
+    )
+    module = learning_module(workflow, options, perturb)
+    with _Training(workflow, module, folds, kept, fresh) as training, claimed(folder):
         kept.check(resume=resume)  # again: another may have trained there meanwhile
         training.begin(resume=resume, on_update=on_update)
         while not training.progress.has_ended:
@@ -71,11 +79,18 @@ def train_jointly(
 class _Training:
     """One training in a folder that nobody else writes into."""
 
-    def __init__(self, workflow: Workflow, folds: Folds, kept: JointFolder, fresh: JointProgress) -> None:
+    def __init__(
+        self,
+        workflow: Workflow,
+        module: DifferentiableWorkflow,
+        folds: Folds,
+        kept: JointFolder,
+        fresh: JointProgress,
+    ) -> None:
         self.progress = fresh
         self._workflow = workflow
+        self._module = module
         self._kept = kept
-        self._module = learning_module(workflow, fresh.options)
         self._learners = Learners(self._module, fresh.options)
         self._keeping = Keeping(workflow.store)
         self._curve = Curve(kept.folder)
@@ -136,7 +151,13 @@ class _Training:
             best = Best(update=update, reward_mean=found.reward_mean, weights=digests_of(self._module))
         waited = 0 if is_best else self.progress.waited + 1
         self.progress = msgspec.structs.replace(self.progress, best=best, waited=waited)
-        return HeldOutReport(reward_mean=found.reward_mean, runs=found.runs, unknown=found.unknown, is_best=is_best)
+        return HeldOutReport(
+            reward_mean=found.reward_mean,
+            runs=found.runs,
+            unknown=found.unknown,
+            left_out=found.left_out,
+            is_best=is_best,
+        )
 
     def _save(self) -> None:
         """Keep everything; the state last, which is what counts."""

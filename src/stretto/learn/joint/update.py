@@ -10,7 +10,7 @@ from stretto.learn.joint.keeping import Keeping
 from stretto.learn.joint.learners import Learners
 from stretto.learn.joint.options import JointOptions, Kept
 from stretto.learn.joint.precision import computing_in
-from stretto.learn.joint.report import JointReport
+from stretto.learn.joint.report import JointReport, left_out_of
 from stretto.learn.joint.requests import Fold, rows_and_seeds
 from stretto.learn.tasks import Task
 
@@ -30,7 +30,7 @@ class Updating:
         self._options = options
         self._learners = learners
         self._keeping = keeping
-        self._fold = Fold(module, tasks)
+        self._fold = Fold(module, tasks, reuse_pure=options.reuse_pure)
 
     def make(self, update: int) -> JointReport:
         """Change the weights by the next batch; what it depends on is the weights, the optimisers and the number."""
@@ -39,8 +39,9 @@ class Updating:
             with computing_in(self._options.precision, self._module):
                 outcome = self._module(self._fold.part(rows), seeds=seeds)
             gradients = _gone_back(outcome)
-            if self._options.keep is Kept.ALL:
-                self._keeping.update(outcome.runs, [self._fold.tasks[row] for row in rows], update)
+            runs = outcome.runs if self._options.keep is Kept.ALL else ()
+        if runs:
+            self._keeping.update(runs, [self._fold.tasks[row] for row in rows], update)
         told = self._learners.step(gradients)
         known_B = outcome.known
         return JointReport(
@@ -49,6 +50,9 @@ class Updating:
             reward_mean=outcome.rewards[known_B].mean().item() if bool(known_B.any()) else None,
             unknown=int((~known_B).sum()),
             gradients=told,
+            left_out=left_out_of(runs),
+            biased=tuple(gradients.biased),
+            perturbed=len(outcome.perturbed),
             skipped=gradients.skipped,
         )
 

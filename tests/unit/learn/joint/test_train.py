@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import msgspec
 import pytest
 import torch
 
@@ -11,7 +10,7 @@ from stretto.components.torch.component import TorchComponent
 from stretto.learn.joint import ComponentOptions
 from stretto.learn.joint.report import Reach
 from stretto.learn.tasks import Task
-from stretto.types.errors import InputError, LearningError, UsageError
+from stretto.types.errors import InputError
 from tests.unit.learn.joint.made import held_out, tasks, trained, workflow
 
 
@@ -59,19 +58,6 @@ def test_what_is_frozen_stays_as_it_is_to_the_last_count(tmp_path: Path) -> None
     assert not torch.equal(weights(made, "router")["net.weight"], weights(result.workflow, "router")["net.weight"])
 
 
-def test_a_resumed_training_comes_to_the_same_numbers_to_the_last_bit(tmp_path: Path) -> None:
-    workflow(tmp_path)
-    whole = trained(tmp_path, place="whole", updates=8)
-    trained(tmp_path, place="parts", updates=4)
-    resumed = trained(tmp_path, place="parts", updates=8, resume=True)
-    assert resumed.reports == whole.reports
-    assert resumed.best == whole.best
-    states = [(tmp_path / place / "state.safetensors").read_bytes() for place in ("whole", "parts")]
-    assert states[0] == states[1]
-    curves = [(tmp_path / place / "curve.jsonl").read_bytes() for place in ("whole", "parts")]
-    assert curves[0] == curves[1]
-
-
 def test_training_ends_when_nothing_gets_better(tmp_path: Path) -> None:
     workflow(tmp_path)
     result = trained(tmp_path, updates=50, learning_rate=1e-9, evaluate_every=1, patience=3)
@@ -80,37 +66,9 @@ def test_training_ends_when_nothing_gets_better(tmp_path: Path) -> None:
     assert result.best.update == 0
 
 
-def test_a_folder_goes_on_with_its_own_training_only(tmp_path: Path) -> None:
-    workflow(tmp_path)
-    with pytest.raises(UsageError, match="holds no training to go on with"):
-        trained(tmp_path, resume=True)
-    trained(tmp_path, updates=1)
-    with pytest.raises(UsageError, match="holds a training already, 1 update long"):
-        trained(tmp_path)
-    what = (
-        "learning_rate was 0.05 and is now 0.1, router.frozen was not set and is now true, the tasks are others. Give"
-    )
-    with pytest.raises(UsageError, match=f"cannot be resumed: {what}"):
-        trained(
-            tmp_path, tasks(41), resume=True, learning_rate=0.1, components={"router": ComponentOptions(frozen=True)}
-        )
-    workflow(tmp_path, estimator="enumerate")
-    with pytest.raises(UsageError, match="the workflow's file or contract is another"):
-        trained(tmp_path, resume=True)
-
-
 def test_tasks_are_held_to_the_contract_by_name(tmp_path: Path) -> None:
     workflow(tmp_path)
     wrong = Task(name="short", input={"x": [1.0]}, labels={"split": "train"})
     with pytest.raises(InputError, match="the input of task 'short'"):
         trained(tmp_path, [*tasks(), wrong])
     assert not (tmp_path / "training").exists()
-
-
-def test_a_reward_that_is_unknown_everywhere_ends_the_training(tmp_path: Path) -> None:
-    workflow(tmp_path)
-    unknown = [msgspec.structs.replace(task, reference=None) for task in tasks()]
-    with pytest.raises(LearningError, match="the reward of all 9 held-out runs is unknown"):
-        trained(tmp_path, unknown)
-    with pytest.raises(LearningError, match=r"4 updates in a row .* the reward of all 8 runs of the batch is unknown"):
-        trained(tmp_path, unknown, place="other", held_out=0)

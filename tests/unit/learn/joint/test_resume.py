@@ -1,0 +1,157 @@
+"""A joint training that was stopped, wherever, goes on to the numbers of one that never was."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stretto.learn import Perturbation
+from stretto.learn.joint import ComponentOptions, JointOptions, JointReport, train_jointly
+from stretto.learn.joint.options import Optimizer, Precision
+from stretto.types.errors import StoreError, UsageError
+from tests.unit.learn.joint.made import SMALL, tasks, trained, workflow
+
+KEPT = ("state.safetensors", "curve.jsonl")
+
+
+def same(folder: Path, one: str, other: str) -> bool:
+    """Whether two trainings have come to the same state, byte for byte, and keep the same weights."""
+    weights = [sorted(path.name for path in (folder / place).rglob("weights/*/*")) for place in (one, other)]
+    files = [[(folder / place / name).read_bytes() for name in KEPT] for place in (one, other)]
+    return weights[0] == weights[1] and files[0] == files[1]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options"),
+    [
+        ("score", {}),
+        ("enumerate", {"optimizer": Optimizer.ADAMW, "weight_decay": 0.1}),
+        ("gumbel", {"optimizer": Optimizer.SGD, "momentum": 0.9}),
+        ("straight-through", {"precision": Precision.BFLOAT16}),
+        ("relax", {"batch_size": 16}),
+        ("score", {"components": {"router": ComponentOptions(optimizer=Optimizer.SGD, clip_norm=None)}}),
+    ],
+)
+def test_a_resumed_training_comes_to_the_same_numbers_to_the_last_bit(
+    tmp_path: Path, estimator: str, options: dict[str, Any]
+) -> None:
+    workflow(tmp_path, estimator=estimator)
+    whole = trained(tmp_path, place="whole", **{**options, "updates": 8})
+    trained(tmp_path, place="parts", **{**options, "updates": 4})
+    resumed = trained(tmp_path, place="parts", resume=True, **{**options, "updates": 8})
+    assert resumed.reports == whole.reports
+    assert resumed.best == whole.best
+    assert same(tmp_path, "whole", "parts")
+
+
+class Killed(BaseException):
+    """As a kill would, it ends everything; unlike a kill, it lets a test go on."""
+
+
+def test_a_training_that_is_killed_at_any_write_goes_on_to_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow(tmp_path)
+    sync, writes = os.fsync, [0]
+
+    def counted(descriptor: int) -> None:
+        writes[0] += 1
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", counted)
+    trained(tmp_path, place="whole")
+    everything = writes[0]
+    assert everything > 20
+    for number in range(1, everything + 1, 3):
+        place = f"killed {number}"
+        monkeypatch.setattr(os, "fsync", _killing(sync, number))
+        with pytest.raises(Killed):
+            trained(tmp_path, place=place)
+        monkeypatch.setattr(os, "fsync", sync)
+        (tmp_path / place / ".state.safetensors.1.part").write_bytes(b"half a st")  # as a kill would leave it
+        begun = (tmp_path / place / "state.safetensors").exists()
+        trained(tmp_path, place=place, resume=begun)
+        assert same(tmp_path, "whole", place), number
+        assert not list((tmp_path / place).rglob(".*.part"))
+
+
+def _killing(sync: Callable[[int], None], number: int) -> Callable[[int], None]:
+    left = [number]
+
+    def killing(descriptor: int) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+        sync(descriptor)
+
+    return killing
+
+
+def test_fewer_checkpoints_lose_updates_and_no_numbers(tmp_path: Path) -> None:
+    loaded, folder = workflow(tmp_path), tmp_path / "parts"
+    options = JointOptions(**{**SMALL, "checkpoint_every": 4, "updates": 8})
+    seen: list[int] = []
+
+    def stop(report: JointReport) -> None:
+        seen.append(report.update)
+        if report.update == 7:
+            raise Killed
+
+    for resume in (False, True):
+        with pytest.raises(Killed):
+            train_jointly(loaded, tasks(), folder=folder, options=options, on_update=stop, resume=resume)
+    assert seen == [0, 1, 2, 3, 4, 5, 6, 7, 5, 6, 7]
+    train_jointly(loaded, tasks(), folder=folder, options=options, resume=True)
+    train_jointly(loaded, tasks(), folder=tmp_path / "whole", options=options)
+    assert same(tmp_path, "whole", "parts")
+
+
+def test_a_folder_goes_on_with_its_own_training_only(tmp_path: Path) -> None:
+    workflow(tmp_path)
+    with pytest.raises(UsageError, match="holds no training to go on with"):
+        trained(tmp_path, resume=True)
+    trained(tmp_path, updates=1)
+    with pytest.raises(UsageError, match="holds a training already, 1 update long"):
+        trained(tmp_path)
+    what = (
+        "learning_rate was 0.05 and is now 0.1, router.frozen was not set and is now true, the tasks are others. Give"
+    )
+    with pytest.raises(UsageError, match=f"cannot be resumed: {what}"):
+        trained(
+            tmp_path, tasks(41), resume=True, learning_rate=0.1, components={"router": ComponentOptions(frozen=True)}
+        )
+    workflow(tmp_path, estimator="enumerate")
+    with pytest.raises(UsageError, match="the workflow's file or contract is another"):
+        trained(tmp_path, resume=True)
+
+
+def test_a_training_goes_on_under_the_perturbations_that_it_began_with(tmp_path: Path) -> None:
+    loaded, folder = workflow(tmp_path), tmp_path / "training"
+    noise = {"reader": Perturbation(noise=0.5, share=0.5)}
+    short, long = JointOptions(**{**SMALL, "updates": 2}), JointOptions(**{**SMALL, "updates": 4})
+    first = train_jointly(loaded, tasks(), folder=folder, options=short, perturb=noise)
+    assert 0 < first.reports[1].perturbed < 8
+    with pytest.raises(
+        UsageError, match=r"what perturbs 'reader' was share 0.5; noise 0.5 on outputs and is now nothing"
+    ):
+        train_jointly(loaded, tasks(), folder=folder, options=long, resume=True)
+    train_jointly(loaded, tasks(), folder=folder, options=long, resume=True, perturb=noise)
+    train_jointly(loaded, tasks(), folder=tmp_path / "whole", options=long, perturb=noise)
+    assert same(tmp_path, "training", "whole")
+
+
+def test_a_state_that_is_none_or_has_lost_its_curve_is_told(tmp_path: Path) -> None:
+    workflow(tmp_path)
+    trained(tmp_path, updates=2)
+    folder = tmp_path / "training"
+    (folder / "curve.jsonl").write_bytes(b"")
+    with pytest.raises(StoreError, match="holds 0 reports, and the training in its folder has made 3"):
+        trained(tmp_path, updates=3, resume=True)
+    (folder / "curve.jsonl").write_bytes(b"nonsense\n" * 3)
+    with pytest.raises(StoreError, match="is no learning curve"):
+        trained(tmp_path, updates=3, resume=True)
+    (folder / "state.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(StoreError, match="is not a whole safetensors file"):
+        trained(tmp_path, updates=3, resume=True)
