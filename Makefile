@@ -87,7 +87,12 @@ bench-acp: install
 bench-gateway: install
 	$(BIN)/python -m benchmarks.gateway
 
-bench-gradients: install $(VENV)/.torch
+# PPO, which it is held against, and what draws its curves.
+$(VENV)/.bench: $(VENV)/.torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@touch $@
+
+bench-gradients: install $(VENV)/.bench
 	$(BIN)/python -m benchmarks.gradients
 
 clean:

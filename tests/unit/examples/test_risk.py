@@ -1,5 +1,6 @@
 """The example `risk`: its rules, its networks in one run, and the table that it is taught with."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +40,7 @@ def test_a_run_is_worth_what_its_outcome_comes_to(workflow: stretto.Workflow, de
     output: Any = run.output_value
     terms = {term.name: term.value for step in run.steps for term in step.rewards}
     assert terms["utility"] == UTILITY[output["outcome"]][defaulted]
-    assert terms["calibration"] == pytest.approx(-((output["risk"] - defaulted) ** 2))
+    assert terms["calibration"] == pytest.approx(math.log(output["risk"] if defaulted else 1 - output["risk"]))
     assert sum(output["probabilities"]) == pytest.approx(1.0)
 
 
