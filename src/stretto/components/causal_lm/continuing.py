@@ -55,13 +55,16 @@ def alternatives(found: Read, texts: Sequence[Sequence[int]], embed: Embed) -> T
     """
     first_BV = found.logits_BV.double().log_softmax(-1)
     logp_BA = first_BV[:, [text[0] for text in texts]]
-    longest = max(map(len, texts))
-    return logp_BA if longest == 1 else logp_BA + _further(found, texts, embed, longest)
+    longer = [place for place, text in enumerate(texts) if len(text) > 1]
+    if not longer:
+        return logp_BA
+    further = _further(found, [texts[place] for place in longer], embed)
+    return logp_BA.index_add(1, torch.tensor(longer, device=logp_BA.device), further)
 
 
-def _further(found: Read, texts: Sequence[Sequence[int]], embed: Embed, longest: int) -> Tensor:
+def _further(found: Read, texts: Sequence[Sequence[int]], embed: Embed) -> Tensor:
     """[B, A]: of all tokens after the first. Padding stands on the right, which nothing before it sees."""
-    rows, among = len(found.logits_BV), len(texts)
+    rows, among, longest = len(found.logits_BV), len(texts), max(map(len, texts))
     device = found.logits_BV.device
     padded_AL = torch.tensor([[*text, *[text[-1]] * (longest - len(text))] for text in texts], device=device)
     there_AL = torch.tensor([[1] * len(text) + [0] * (longest - len(text)) for text in texts], device=device)

@@ -75,11 +75,10 @@ class CausalLm(nn.Module):
 
     def forward(self, **fields: Any) -> dict[str, Tensor]:
         """Soft prompts as [B, S, D] and texts as lists of B values; returns tensors by the names of what comes out."""
-        rows = next(len(value) for value in fields.values()) if fields else 1
-        softs = self._softs(fields, rows)
-        sizes = {name: soft.shape[1] for name, soft in softs.items()}
-        pieces = [self._pieces({text: fields[text][row] for text in self.options.texts}) for row in range(rows)]
-        self._hold_window([length_of(row, sizes) for row in pieces])
+        pieces = self._rows(fields)
+        softs = self._softs(fields, len(pieces))
+        for row in pieces:
+            self._hold_length(length_of(row, self._sizes))
         layer = self.model.get_input_embeddings()
         found = read(self.model, laid_out(pieces, softs, layer, device=layer.weight.device))
         out = {
@@ -87,6 +86,14 @@ class CausalLm(nn.Module):
             for choice, texts in self._texts.items()
         }
         return {**out, Gives.HIDDEN.value: found.hidden_BH} if Gives.HIDDEN in self.options.gives else out
+
+    def unfit(self, **fields: Any) -> list[int]:
+        """Rows whose prompts are longer than the model reads, or empty."""
+        return [
+            place
+            for place, row in enumerate(self._rows(fields))
+            if self._why_not(length_of(row, self._sizes)) is not None
+        ]
 
     def spell(self, ids: Sequence[int]) -> list[str]:
         """Each token as people read it."""
@@ -118,16 +125,29 @@ class CausalLm(nn.Module):
                 pieces.append(tuple(self.words.tokens(told)))
         return pieces
 
-    def _hold_window(self, lengths: Sequence[int]) -> None:
-        if not min(lengths):
-            raise ContractError(f"component '{self.name}' is asked to continue a prompt of no tokens")
+    def _rows(self, fields: Mapping[str, Any]) -> list[list[Piece]]:
+        """The prompt of each row."""
+        rows = next(len(value) for value in fields.values()) if fields else 1
+        return [self._pieces({text: fields[text][row] for text in self.options.texts}) for row in range(rows)]
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        return {name: soft.tokens for name, soft in self.options.soft_prompts.items()}
+
+    def _hold_length(self, tokens: int) -> None:
+        why = self._why_not(tokens)
+        if why is not None:
+            raise ContractError(f"component '{self.name}' is given {why}")
+
+    def _why_not(self, tokens: int) -> str | None:
+        """Why a prompt of that many tokens cannot be read; None when it can."""
+        if not tokens:
+            return "a prompt of no tokens, which nothing continues"
         further = max((len(text) for texts in self._texts.values() for text in texts), default=1) - 1
-        if self.window is not None and max(lengths) + further > self.window:
-            raise ContractError(
-                f"component '{self.name}' is given a prompt of {max(lengths)} tokens"
-                + (f", after which alternatives take {further} more" if further else "")
-                + f"; its model reads at most {self.window}. Shorten what is put into the prompt"
-            )
+        if self.window is None or tokens + further <= self.window:
+            return None
+        after = f", after which alternatives take {further} more" if further else ""
+        return f"a prompt of {tokens} tokens{after}; its model reads at most {self.window}. Shorten what is put into it"
 
     # making
 

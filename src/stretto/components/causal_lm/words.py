@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, Final
 
 from stretto.types.errors import UsageError
 from stretto.types.ids import Digest, digest_of
+
+KEPT: Final = 1_024
+"""Texts whose tokens are remembered: a batch is read again in each update, and splitting takes time."""
 
 
 class Words:
@@ -14,6 +17,7 @@ class Words:
 
     def __init__(self, tokenizer: Any) -> None:  # that package has no types
         self.tokenizer = tokenizer
+        self._plain = lru_cache(maxsize=KEPT)(self._split_up)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Words":
         return self
@@ -44,9 +48,11 @@ class Words:
         return re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
 
     def plain(self, text: str) -> list[int]:
-        """Tokens of a text in which nothing steers: ``<|im_end|>`` is nine characters there."""
-        found: list[int] = self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
-        return found
+        """Tokens of a text in which nothing steers: ``<|im_end|>`` is ten characters there."""
+        return [*self._plain(text)]
+
+    def _split_up(self, text: str) -> tuple[int, ...]:
+        return tuple(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True))
 
     def tokens(self, pieces: Sequence[tuple[str, bool]]) -> list[int]:
         """Tokens of pieces joined to one text; only in those marked true do control tokens steer."""

@@ -3,7 +3,7 @@
 import copy
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -158,6 +158,16 @@ class TorchComponent:
         if returned.keys() != shapes.keys():
             raise ContractError(f"component '{name}' returned {sorted(returned)}; expected tensors named {[*shapes]}")
         return {key: hold_shape(name, key, returned[key], shape, rows) for key, shape in shapes.items()}
+
+    @staticmethod
+    def unfit(module: nn.Module, fields: Mapping[str, Any]) -> Collection[int]:
+        """Rows that the module says it cannot take, by its own ``unfit(**fields)`` where it has one.
+
+        In a batch they fail apart from the others, by what the module raises for each alone.
+        """
+        told = getattr(type(module), "unfit", None)  # of the class: an instance is asked in microseconds, each pass
+        found: Collection[int] = () if told is None else told(module, **fields)
+        return found
 
     async def __call__(self, request: Request) -> Response:
         """One row. Raises ComponentError for what the module raises."""

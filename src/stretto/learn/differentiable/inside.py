@@ -49,7 +49,7 @@ class InsideNode(Node):
 
     def run(self, batch: Underway, cohort: Cohort) -> None:
         given = self._taking.of_all(batch, cohort) if self.is_for_all and not cohort.failed else None
-        if given is None:
+        if given is None or self.component.unfit(batch.modules[self.name], given):
             super().run(batch, cohort)
         else:
             read = partial(self.read, batch, cohort)
@@ -57,10 +57,11 @@ class InsideNode(Node):
 
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
         given = self._taking.given(batch, cohort, inputs)
-        if not given.misfits:
+        misfits = {*given.misfits, *self.component.unfit(batch.modules[self.name], given.fields)}
+        if not misfits:
             return self._computed(batch, cohort, lambda: inputs, given.fields)
-        fitting = [row for row in range(cohort.size) if row not in given.misfits]
-        answered = self._asked(batch, cohort, inputs, sorted(given.misfits))
+        fitting = [row for row in range(cohort.size) if row not in misfits]
+        answered = self._asked(batch, cohort, inputs, sorted(misfits))
         if not fitting:
             return self._as_computed(answered)
         index = Index(fitting)
@@ -78,7 +79,8 @@ class InsideNode(Node):
         )
 
     def _asked(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], misfits: list[int]) -> Column:
-        """Rows that break the schema, handed to the engine's call, which says so or lets a fallback answer."""
+        """Rows that the schema or the module refuses, handed to the engine's call, which says so or lets a fallback
+        answer."""
         index, within = Index(misfits), cohort.narrowed(misfits)
         data = rows_of({name: column.take(index) for name, column in inputs.items()}, len(misfits))
         answered = call_outside(batch, self.call, within, data, self.length)

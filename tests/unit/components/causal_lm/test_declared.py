@@ -79,7 +79,7 @@ def load(folder: Path, *, reader: str = READER, **changes: str) -> stretto.Workf
         assert old in reader
         reader = reader.replace(old, new)
     (folder / "workflow.yaml").write_text(f"{HEAD}{reader}{WRITTEN}{STEPS}")
-    return stretto.load(folder / "workflow.yaml", store=":memory:")
+    return stretto.load(folder / "workflow.yaml", store=folder / "runs.db")
 
 
 def lm_of(component: object) -> CausalLm:
@@ -136,9 +136,13 @@ def test_a_gradient_passes_it_and_the_model_itself_is_neither_changed_nor_copied
         assert again.component("reader").card.digest == made.card.digest
 
 
-def test_a_prompt_beyond_the_window_fails_its_run(folder: Path) -> None:
+def test_a_prompt_beyond_the_window_fails_its_run_and_no_other_of_the_batch(folder: Path) -> None:
+    long = {"text": " ".join(["bill"] * 60), "x": [0.0, 0.0]}
     with load(folder) as workflow:
-        run = workflow.run_sync({"text": " ".join(["bill"] * 60), "x": [0, 0]})
+        run = workflow.run_sync(long)
+        batch = as_module(workflow)([INPUTS[0], long, INPUTS[1]]).runs
+    assert [each.status for each in batch] == [RunStatus.OK, RunStatus.FAILED, RunStatus.OK]
+    assert batch[1].error == run.error
     assert (run.status, run.reason) == (RunStatus.FAILED, Reason.CONTRACT)
     assert run.error is not None
     assert "'reader' is given a prompt of 67 tokens" in run.error.message
