@@ -29,7 +29,7 @@ class Keeping:
     def evaluation(self, runs: Sequence[Run], tasks: Sequence[Task], update: int) -> None:
         """Keep the runs of the evaluation after an update."""
         for run, task in zip(runs, tasks, strict=True):
-            run.labels = {**task.labels, "task": task.name, "group": f"{update}/{task.name}", "purpose": EVALUATION}
+            run.labels = evaluation_labels(task, update)
         self._thread.run(self._keep(runs))
 
     def flush(self) -> None:
@@ -44,3 +44,8 @@ class Keeping:
         for run in runs:
             journal = await self._store.open(run, Durability.NONE)
             await journal.seal(run)
+
+
+def evaluation_labels(task: Task, update: int) -> dict[str, str]:
+    """The labels by which a run of the evaluation after an update is known."""
+    return {**task.labels, "task": task.name, "group": f"{update}/{task.name}", "purpose": EVALUATION}

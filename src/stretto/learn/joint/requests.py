@@ -42,7 +42,7 @@ def held_out_seed(seed: int, task: Task) -> int:
 
 def _checked(module: DifferentiableWorkflow, tasks: Sequence[Task], *, reuse_pure: bool) -> Batch:
     try:
-        return module.batch([_request(task) for task in tasks], keep_pure=reuse_pure)
+        return module.batch([request_of(task) for task in tasks], keep_pure=reuse_pure)
     except InputError:
         check = module.plan.input_check
         for task in tasks if check is not None else ():
@@ -52,6 +52,7 @@ def _checked(module: DifferentiableWorkflow, tasks: Sequence[Task], *, reuse_pur
         raise
 
 
-def _request(task: Task) -> RunRequest:
+def request_of(task: Task) -> RunRequest:
+    """What a task asks of the workflow, but for the seed."""
     memory = None if task.memory is None else dict(task.memory)
     return RunRequest(input=dict(task.input), reference=task.reference, memory=memory, labels=task.labels)

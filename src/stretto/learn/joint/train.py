@@ -101,8 +101,6 @@ class _Training:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._held_out is not None:
-            self._held_out.close()
         self._module.close()
         self._keeping.close()
         self._curve.close()

@@ -1,5 +1,6 @@
 """A joint training from its first update to its last."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 import stretto
 from stretto.components.torch.component import TorchComponent
 from stretto.learn.joint import ComponentOptions
+from stretto.learn.joint.options import Evaluated, Kept
 from stretto.learn.joint.report import Reach
 from stretto.learn.tasks import Task
 from stretto.types.errors import InputError
@@ -72,3 +74,36 @@ def test_tasks_are_held_to_the_contract_by_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the input of task 'short'"):
         trained(tmp_path, [*tasks(), wrong])
     assert not (tmp_path / "training").exists()
+
+
+@pytest.mark.parametrize("estimator", ["score", "enumerate"])
+def test_an_evaluation_of_the_likeliest_is_what_the_engine_makes_of_the_weights(tmp_path: Path, estimator: str) -> None:
+    made = workflow(tmp_path, estimator=estimator)
+    result = trained(tmp_path, updates=4, evaluation=Evaluated.LIKELIEST)
+    kept = [run for run in made.store.runs(purpose="evaluate") if run.labels["group"].startswith("4/")]
+    assert len(kept) == 9
+    rewards = [run.reward for run in kept if run.reward is not None]
+    assert sum(rewards) / 9 == pytest.approx(held_out([*result.reports])[-1])
+    for run in kept:
+        (chosen,) = (action for step in run.steps for action in step.actions)
+        assert (chosen.propensity, chosen.logprob > -0.7) == (1.0, True)  # the likelier of two
+
+
+def test_a_run_of_an_update_and_of_an_evaluation_is_in_the_store_pinned_to_the_weights_that_made_it(
+    tmp_path: Path,
+) -> None:
+    made = workflow(tmp_path)
+    result = trained(tmp_path, updates=2)
+    assert Counter(run.labels["group"].partition("/")[0] for run in made.store.runs(purpose="train")) == {
+        "1": 8,
+        "2": 8,
+    }
+    last = [run for run in made.store.runs(purpose="evaluate") if run.labels["group"].startswith("2/")]
+    pins = {run.manifest.components["router"] for run in last}
+    assert pins == {result.workflow.plan.manifest.components["router"]}
+    assert {run.labels["task"] for run in last}.isdisjoint(
+        run.labels["task"] for run in made.store.runs(purpose="train")
+    )
+    trained(tmp_path, updates=2, place="other", keep=Kept.HELD_OUT)
+    assert len(list(made.store.runs(purpose="train"))) == 16
+    assert len(list(made.store.runs(purpose="evaluate"))) == 2 * 2 * 9
