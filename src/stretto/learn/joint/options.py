@@ -56,10 +56,22 @@ class ComponentOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     clip_norm: float | UnsetType | None = UNSET
     frozen: Annotated[bool | UnsetType, Meta(description="whether it stays as it is")] = UNSET
 
+    def __post_init__(self) -> None:
+        if self.optimizer is not UNSET:
+            _choose(self, "optimizer", Optimizer)
+
     @property
     def given(self) -> dict[str, Any]:
         """Those that are set."""
         return {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not UNSET}
+
+
+def _choose(options: msgspec.Struct, name: str, kind: type[StrEnum]) -> None:
+    """Take a text for the member that it names; UsageError for one that names none."""
+    try:
+        msgspec.structs.force_setattr(options, name, kind(getattr(options, name)))
+    except ValueError:
+        raise UsageError(f"{name} is {getattr(options, name)!r}; expected one of {', '.join(kind)}") from None
 
 
 class Learning(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +83,8 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
     weight_decay: float
     clip_norm: float | None
 
+
+_CHOICES: Final = {"optimizer": Optimizer, "precision": Precision, "evaluation": Evaluated, "keep": Kept}
 
 DEFAULT_HELD_OUT: Final = 0.2
 _MOST: Final = {"updates": MOST_UPDATES, "batch_size": 100_000, "evaluate_every": MOST_UPDATES,
@@ -114,6 +128,8 @@ class JointOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """By name, what a component does otherwise."""
 
     def __post_init__(self) -> None:
+        for name, kind in _CHOICES.items():
+            _choose(self, name, kind)
         for name, most in _MOST.items():
             count = getattr(self, name)
             if count is not None and not 1 <= count <= most:
