@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from stretto.cli.perturb_options import PERTURB_OPTIONS
 from stretto.cli.train_mode import TrainMode
 from stretto.cli.train_options import (
     TRAIN_OPTIONS,
@@ -43,6 +44,7 @@ def options_help() -> str:
         *(option.told for option in JOINT_OPTIONS.values()),
         f"COMPONENT.{FROZEN.told}",
         f"COMPONENT.OPTION  the same for one component: {', '.join(COMPONENT_OPTIONS)}",
+        *(f"COMPONENT.{option.told}" for option in PERTURB_OPTIONS.values()),
     ]
     return "\n".join(sections)
 
@@ -61,6 +63,8 @@ def read_joint_options(pairs: Sequence[str]) -> JointOptions:
     of_components: dict[str, dict[str, Any]] = {}
     for name, text in pairs_of(pairs).items():
         component, dot, option = name.rpartition(".")
+        if dot and option in PERTURB_OPTIONS:
+            continue  # `read_perturbations`
         if dot:
             of_components.setdefault(component, {})[option] = _of_component(component, option, text)
         elif name in JOINT_OPTIONS:
@@ -76,7 +80,7 @@ def read_joint_options(pairs: Sequence[str]) -> JointOptions:
 def _of_component(component: str, option: str, text: str) -> object:
     if option in COMPONENT_OPTIONS:
         return COMPONENT_OPTIONS[option].read(text, f"{component}.")
-    known = ", ".join(COMPONENT_OPTIONS)
+    known = ", ".join([*COMPONENT_OPTIONS, *PERTURB_OPTIONS])
     if option in JOINT_OPTIONS:
         raise UsageError(
             f"--set {component}.{option}: {option} is of the whole training and of no component; give it without "

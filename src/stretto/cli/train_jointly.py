@@ -12,6 +12,7 @@ from stretto.cli.exits import Exit
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.joint_bar import JointBar
 from stretto.cli.joint_curve import draw, shown_in_terminal
+from stretto.cli.perturb_options import read_perturbations
 from stretto.cli.terminal import note, notes, print_json, results, show
 from stretto.cli.train_again import TrainCommand, held_already
 from stretto.cli.train_mode import TrainMode
@@ -41,6 +42,7 @@ class JointTraining:
         self._tasks = tasks
         self._options = options
         self._command = command
+        self._perturb = read_perturbations(command.options)
         self._resume = resume
         self._has_updated = False
         self._bar = JointBar(options)
@@ -54,7 +56,7 @@ class JointTraining:
         with suppress(KeyboardInterrupt), self._bar.shown:
             self._result = train_jointly(
                 self._workflow, self._tasks, folder=self._kept.folder, options=self._options, resume=self._resume,
-                on_update=self._after,
+                on_update=self._after, perturb=self._perturb,
             )  # fmt: skip
 
     def tell(self, *, as_json: bool) -> int:

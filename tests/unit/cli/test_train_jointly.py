@@ -14,7 +14,10 @@ import msgspec
 import pytest
 
 from stretto.cli.joint_options import COMPONENT_OPTIONS, FROZEN, JOINT_OPTIONS, read_joint_options
+from stretto.cli.perturb_options import PERTURB_OPTIONS, read_perturbations
+from stretto.learn.adversity.perturbation import Perturbation, Side
 from stretto.learn.joint.options import ComponentOptions, JointOptions
+from stretto.types.errors import UsageError
 from tests.unit.cli.conftest import Cli
 from tests.unit.learn.joint.made import COMPONENTS, WORKFLOW, tasks
 
@@ -159,6 +162,41 @@ def test_every_option_of_a_joint_training_is_documented_as_its_type_declares_it(
     assert [*JOINT_OPTIONS, "components"] == list(JointOptions.__struct_fields__)
     assert list(COMPONENT_OPTIONS) == list(ComponentOptions.__struct_fields__)
     assert f"COMPONENT.{FROZEN.name}=" in told
+    for option in PERTURB_OPTIONS.values():
+        choices = f": {', '.join(f'`{choice}`' for choice in option.choices)}" if option.choices else ""
+        assert f"| `COMPONENT.{option.name}` | `{option.written}` | {option.means}{choices} |\n" in section
+        assert f"COMPONENT.{option.name}={option.written} {option.means}" in told
+
+
+def test_what_is_done_to_a_component_is_typed_beside_its_options() -> None:
+    given = ["router.perturb_share=0.5", "router.perturb_worse=a.safetensors,b.safetensors", "reader.perturb-noise=0.1"]
+    given += ["router.learning_rate=0.1", "reader.perturb_noise_on=inputs"]
+    assert read_perturbations(given) == {
+        "router": Perturbation(share=0.5, worse=("a.safetensors", "b.safetensors")),
+        "reader": Perturbation(noise=0.1, noise_on=Side.INPUTS),
+    }
+    assert read_joint_options(given) == JointOptions(components={"router": ComponentOptions(learning_rate=0.1)})
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["router.perturb_noise=much"], "--set router.perturb_noise=much: expected a number, such as 0.0"),
+        (["router.perturb_share=0.5"], "a perturbation does nothing; give it `noise`, `worse` or `random`"),
+        (["router.perturb_share=2", "router.perturb_random=true"], "share of perturbed runs is 2.0"),
+        (["router.perturb_noise_on=inputs", "router.perturb_random=true"], "has no effect without `noise`"),
+    ],
+)
+def test_a_perturbation_that_is_none_is_refused(given: list[str], told: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(told)):
+        read_perturbations(given)
+
+
+def test_a_training_tells_how_many_runs_were_perturbed(cli: Cli, net: Path) -> None:  # the folder is there
+    told = cli(*JOINT, "--set=router.perturb_random=true", "--set=router.perturb_share=1", "--json")
+    assert told.code == 0, told.err
+    assert "perturbed 8" in told.err
+    assert [each["perturbed"] for each in told.document["updates"]] == [0, 8, 8, 8, 8]
 
 
 @pytest.mark.parametrize("name", JOINT_OPTIONS)

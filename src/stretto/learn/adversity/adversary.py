@@ -22,7 +22,6 @@ from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.merging import where
 from stretto.plan.model import Plan
 from stretto.types.errors import UsageError
-from stretto.types.ids import Digest
 from stretto.types.json import JsonObject
 
 _MOST: Final = 100_000
@@ -49,7 +48,7 @@ class Adversary:
         self._component = component
         self._name = component.options.name
         self._versions = [self._version(each) for each in perturbation.worse]
-        self._digests: list[Digest] = [each.weights_digest for each in self._versions]
+        self._digests = [each.weights_digest for each in self._versions]
         for each in self._versions:
             each.module.requires_grad_(requires_grad=False)
         self._blurred = self._blurred_names()

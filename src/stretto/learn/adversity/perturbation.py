@@ -18,6 +18,10 @@ _APART: Final = "\0"
 """Before what is drawn here: no step path holds it, so no choice of a run is drawn alike."""
 
 
+USUAL_SHARE: Final = 0.25
+"""Of the runs: the others remain the most, and an update of 64 has 16 of these."""
+
+
 class Kind(StrEnum):
     """What is done to a component in a run."""
 
@@ -43,8 +47,8 @@ class Perturbation:
     Raises UsageError for a share outside (0, 1], and where there is nothing to do.
     """
 
-    share: float = 0.25
-    """Of the runs in which it is perturbed. A quarter: the others remain the most, and an update of 64 runs has 16."""
+    share: float = USUAL_SHARE
+    """Of the runs in which it is perturbed."""
     noise: float = 0.0
     """Standard deviation of what is added to each number, in units of that number's own over the runs of the batch."""
     noise_on: str = Side.OUTPUTS
@@ -61,6 +65,10 @@ class Perturbation:
             raise UsageError(f"the noise of a perturbation is {self.noise}; expected 0 or a number above it")
         if self.noise_on not in list(Side):
             raise UsageError(f"noise_on is {self.noise_on!r}; expected one of {', '.join(Side)}")
+        if self.noise_on != Side.OUTPUTS and not self.noise:
+            raise UsageError(
+                f"noise_on is {self.noise_on!r} and has no effect without `noise`; give some, or leave it out"
+            )
         if not self.kinds:
             raise UsageError("a perturbation does nothing; give it `noise`, `worse` or `random`")
 

@@ -1,8 +1,10 @@
 """What a joint training perturbs, in words by which a resumed one is held to it."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from stretto.learn.adversity.perturbation import Perturbation, Version
+from stretto.types.ids import digest_of
 
 
 def described(perturb: Mapping[str, Perturbation]) -> dict[str, str]:
@@ -18,5 +20,8 @@ def _told(asked: Perturbation) -> str:
 
 
 def _version(version: Version) -> str:
-    """A component by its digest; a checkpoint by its path, whose name is one."""
-    return str(getattr(getattr(version, "card", None), "digest", version))
+    """A component by its digest; a checkpoint by its path, and by its content where there is one."""
+    if not isinstance(version, str | Path):
+        return str(version.card.digest)
+    path = Path(version)
+    return f"{path} ({digest_of(path.read_bytes())[:8]})" if path.is_file() else str(path)

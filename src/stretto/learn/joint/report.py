@@ -52,7 +52,8 @@ class JointReport(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     """Made for updates so far."""
     reward_mean: float | None
-    """Of this update's runs before its step, as far as it is known; None where it is for none."""
+    """Of this update's runs before its step in which nothing was perturbed, as far as it is known; None where it is for
+    none."""
     unknown: int
     """Runs of this update that have no part in the gradient: their reward is not known, or they failed."""
     gradients: Mapping[str, ComponentGradient]

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import torch
+
 from stretto.learn.differentiable.gradients import Gradients
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.differentiable.outcome import Outcome
@@ -43,11 +45,12 @@ class Updating:
         if runs:
             self._keeping.update(runs, [self._fold.tasks[row] for row in rows], update)
         told = self._learners.step(gradients)
-        known_B = outcome.known
+        known_B, perturbed = outcome.known, torch.tensor(sorted(outcome.perturbed), dtype=torch.int64)
+        own_B = known_B.index_fill(0, perturbed, value=False)
         return JointReport(
             update=update,
             runs=update * self._options.batch_size,
-            reward_mean=outcome.rewards[known_B].mean().item() if bool(known_B.any()) else None,
+            reward_mean=outcome.rewards[own_B].mean().item() if bool(own_B.any()) else None,
             unknown=int((~known_B).sum()),
             gradients=told,
             left_out=left_out_of(runs),

@@ -1,10 +1,12 @@
 """A small workflow that learns jointly: two networks, one with dropout and counts of its own, a choice, a judge."""
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import stretto
+from stretto.learn import Perturbation
 from stretto.learn.joint import JointOptions, JointReport, train_jointly
 from stretto.learn.joint.train import JointResult
 from stretto.learn.tasks import Task
@@ -89,14 +91,19 @@ SMALL: dict[str, Any] = {"updates": 6, "batch_size": 8, "evaluate_every": 2, "le
 
 
 def trained(
-    folder: Path, given: list[Task] | None = None, *, place: str = "training", resume: bool = False, **options: Any
+    folder: Path,
+    given: list[Task] | None = None,
+    *,
+    place: str = "training",
+    resume: bool = False,
+    perturb: Mapping[str, Perturbation] | None = None,
+    **options: Any,
 ) -> JointResult:
     """A training of it."""
     loaded = stretto.load(folder / "workflow.yaml", store=folder / "runs.db")
     chosen = JointOptions(**{**SMALL, **options})
-    return train_jointly(
-        loaded, tasks() if given is None else given, folder=folder / place, options=chosen, resume=resume
-    )
+    todo = tasks() if given is None else given
+    return train_jointly(loaded, todo, folder=folder / place, options=chosen, resume=resume, perturb=perturb)
 
 
 def held_out(reports: list[JointReport]) -> list[float]:
