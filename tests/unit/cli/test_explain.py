@@ -154,6 +154,37 @@ def test_an_answer_that_would_need_another_write_has_no_reward(cli: Cli, shop: P
     assert effects["colour"]["effect"] == 100.0
 
 
+LOOPING = """
+stretto: 1
+name: shop
+components: components.py
+steps:
+  - name: talk
+    repeat:
+      max_rounds: 3
+      steps: [{name: aside, component: offer, input_mapping: {budget: input.budget}}]
+  - {name: offer, component: offer, input_mapping: {budget: input.budget}}
+  - {name: again, component: offer, input_mapping: {budget: steps.offer.price}}
+  - {name: margin, component: margin, input_mapping: {price: steps.again.price, colour: steps.offer.colour}}
+output: {price: steps.offer.price}
+"""
+
+
+def test_what_no_judge_reads_is_named_and_not_replayed(cli: Cli, shop: Path) -> None:
+    (shop / "shop.yaml").write_text(LOOPING)
+    make(shop, (4, 8, 20))
+    told = cli("explain", "last", "--workflow", "shop.yaml", "--json").document
+    steps = {step["path"]: step for step in told["steps"]}
+    assert {path for path, step in steps.items() if step["is_unread"]} == {
+        f"talk[{number}]/aside" for number in (1, 2, 3)
+    }
+    assert steps["talk[1]/aside"]["effects"] == []
+    assert {each["field"]: each["effect"] for each in steps["offer"]["effects"]}["colour"] == 100.0
+    assert {each["field"]: each["effect"] for each in steps["again"]["effects"]}["price"] == 3.5
+    assert any("reads what these answered: talk[*]/aside (3)." in each for each in told["summary"])
+    assert "moved the reward: talk[*]/aside (3)" in cli("explain", "last", "--workflow", "shop.yaml").out
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

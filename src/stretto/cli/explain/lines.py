@@ -17,6 +17,7 @@ from stretto.learn.explain.words import (
     quiet_steps,
     rewards_text,
     telling,
+    together,
     trust_of,
     trust_text,
     unusual_texts,
@@ -45,7 +46,7 @@ def show_explained(told: RunExplained) -> None:
         if step.path not in quiet:
             _show_step(step, largest)
     if quiet and told.reward is not None:
-        show(Text(f"\nno other answer of these moved the reward: {escaped(', '.join(quiet))}", "dim"))
+        show(Text(f"\nno other answer of these moved the reward: {escaped(', '.join(together(quiet)))}", "dim"))
     show(Text(f"\n{LIMITS}", "dim"))
 
 

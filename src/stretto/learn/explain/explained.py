@@ -115,7 +115,9 @@ class StepExplained(msgspec.Struct, frozen=True, kw_only=True):
     component: str
     choices: tuple[ChoiceExplained, ...] = ()
     effects: tuple[FieldEffect, ...] = ()
-    """Of the whole answer first; none where the run has no reward."""
+    """Of the whole answer first; none where the run has no reward, or it `is_unread`."""
+    is_unread: bool = False
+    """Nothing that judged the run reads its answer, itself or by others between: none could have moved the reward."""
 
 
 class RunExplained(msgspec.Struct, frozen=True, kw_only=True):

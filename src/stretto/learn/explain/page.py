@@ -14,6 +14,7 @@ from stretto.learn.explain.words import (
     part_text,
     quiet_steps,
     rewards_text,
+    together,
     trust_of,
     trust_text,
     unusual_texts,
@@ -91,7 +92,8 @@ def _step(step: StepExplained, largest: float) -> str:
 def _quiet(told: RunExplained, quiet: set[str]) -> str:
     if not quiet:
         return ""
-    names = ", ".join(f"<code>{_text(step.path)}</code>" for step in told.steps if step.path in quiet)
+    paths = together([step.path for step in told.steps if step.path in quiet])
+    names = ", ".join(f"<code>{_text(path)}</code>" for path in paths)
     return f"<h2>Nothing of note</h2><p>No other answer of these moved the reward: {names}.</p>"
 
 

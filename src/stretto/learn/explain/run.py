@@ -13,6 +13,7 @@ from stretto.engine.history import changed_components
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
 from stretto.learn.explain.fields import MOST, field_effects
 from stretto.learn.explain.linear import explain_policy
+from stretto.learn.explain.reaching import outermost, reaching_reward
 from stretto.learn.explain.summary import summary_of
 from stretto.record.model import Run, StepRecord
 from stretto.runtime.finding import find_run
@@ -91,12 +92,17 @@ class _Explaining:
         self._others = [_by_path(other) for other in others]
         self._kept = kept
         self._tried = tried
+        self._reaching = reaching_reward(workflow.plan, run)
 
     async def step(self, step: StepRecord) -> StepExplained:
         """In a thread where there is much to compute: a server answers meanwhile."""
         choices = await asyncio.to_thread(self._choices, step) if step.actions else ()
-        effects = () if self._run.reward is None else await self._effects(step, self._run.reward)
-        return StepExplained(path=step.path, component=step.component, choices=choices, effects=effects)
+        is_unread = self._run.reward is not None and outermost(step.path) not in self._reaching
+        known = None if is_unread else self._run.reward
+        effects = () if known is None else await self._effects(step, known)
+        return StepExplained(
+            path=step.path, component=step.component, choices=choices, effects=effects, is_unread=is_unread
+        )
 
     def _choices(self, step: StepRecord) -> tuple[ChoiceExplained, ...]:
         component = self._workflow.plan.components.get(step.component)

@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
-from stretto.learn.explain.words import trust_of, unusual_texts, value_text
+from stretto.learn.explain.words import together, trust_of, unusual_texts, value_text
 from stretto.types.words import count_text, number_text
 
 NAMED: Final = 3
@@ -53,9 +53,16 @@ def _worth(told: RunExplained) -> list[str]:
     if not told.compared:
         return ["No other run is there, so no other answer could be tried in place of its own."]
     moved = sorted((each for each in effects if abs(each[1].effect or 0.0) > _noise(told)), key=_size)
-    if not moved:
-        return [_unmoved(told)]
-    return [_turned(*each) for each in moved[:NAMED]]
+    return [*(_turned(*each) for each in moved[:NAMED]), *([] if moved else [_unmoved(told)]), *_unread(told)]
+
+
+def _unread(told: RunExplained) -> list[str]:
+    paths = [step.path for step in told.steps if step.is_unread]
+    if not paths:
+        return []
+    named = ", ".join(together(paths))
+    world = "What they did to the world a judge may read, but no replay does it again."
+    return [f"Nothing that judged it reads what these answered: {named}. {world}"]
 
 
 def _noise(told: RunExplained) -> float:
@@ -98,7 +105,7 @@ def _choices(told: RunExplained) -> list[str]:
     said = [_chose(step, choice) for step, choice in read if any(choice is each for each in least_likely)]
     if left := len(read) - len(said):
         said.append(f"{count_text(left, 'likelier choice')} {'is' if left == 1 else 'are'} told below.")
-    if unread := [f"{step.path} ({choice.chosen})" for step, choice in found if not choice.parts]:
+    if unread := together([step.path for step, choice in found if not choice.parts]):
         said.append(
             f"Nothing that it read made a difference to what was chosen by {', '.join(unread)}: its prior decided."
         )

@@ -1,6 +1,8 @@
 """What the terminal, the page and the summary say alike."""
 
 import math
+import re
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -17,6 +19,8 @@ STRONG: Final = 0.95
 """Share of random orders that an order must beat to be believed: chance alone does it once in 20 or less."""
 
 FAIR: Final = 0.75
+
+_NUMBER: Final = re.compile(r"\[\d+\]")
 
 VALUE_CHARS: Final = 40
 """Of a recorded value: enough to recognise it."""
@@ -146,3 +150,11 @@ def quiet_steps(told: RunExplained) -> list[str]:
         for step in told.steps
         if not any(choice.parts for choice in step.choices) and not telling(step, largest)
     ]
+
+
+def together(paths: Sequence[str]) -> list[str]:
+    """Paths for people: those that differ in their rounds and items only are one, ``talk[*]/planner (14)``."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(_NUMBER.sub("[*]", path), []).append(path)
+    return [alike[0] if len(alike) == 1 else f"{name} ({len(alike)})" for name, alike in found.items()]

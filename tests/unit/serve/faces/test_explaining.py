@@ -193,8 +193,8 @@ async def test_one_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: 
         await asyncio.Event().wait()
 
     monkeypatch.setattr("stretto.serve.faces.explaining.explain", endless)
-    async with explaining(tmp_path, limits=Limits(max_call_s=0.05)) as (asked, _):
-        await asked.run("hello")
+    async with explaining(tmp_path, limits=Limits(max_call_s=0.05)) as (asked, workflows):
+        await workflows[0].run({"query": "hello"})
         status, body, _ = await asked.get("/runs/last/explanation")
     assert status == 504
     assert "explain one step: ?step=PATH" in body
