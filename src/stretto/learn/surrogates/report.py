@@ -34,7 +34,7 @@ class SurrogateReport:
     def __str__(self) -> str:
         if not self.rows:
             without = "no gradient passes" if self.is_biased else "coefficient 0, as the plain score"
-            return f"surrogate of '{self.step}' ({self.digest[:8]}): has no data yet; {without}"
+            return f"surrogate of '{self.step}': has no data yet; {without}"
         parts = [
             f"learnt of {self.rows} rows in {self.updates} updates" + (f", {self.behind} rows ago" * bool(self.behind)),
             f"of {self.learnt_of[:8]}" * bool(self.learnt_of),

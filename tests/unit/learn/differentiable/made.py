@@ -99,6 +99,25 @@ def both(one: Annotated[Tensor, OneOf("a", "b", "c")], two: list[str | None]) ->
     return (one * worth[:, ["abc".index(each or "a") for each in two]].T).sum(1)
 
 
+@stretto.differentiable("twice", inputs=["state"], chooses={"one": ("a", "b", "c"), "two": ("a", "b", "c")})
+class Twice(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = linear(2, 6)
+
+    def forward(self, state: Row) -> dict[str, Tensor]:
+        logits = self.net(state)
+        return {"one": logits[:, :3], "two": logits[:, 3:]}
+
+
+@stretto.differentiable("known_way", context=["way", "reference"], rewards=["known_way"])
+def known_way(
+    way: Annotated[Tensor, OneOf("a", "b", "c")], reference: list[float | None]
+) -> Annotated[Tensor, Shape(dtype="float64")]:
+    worth = way.double() @ torch.tensor([1.0, 3.0, -2.0], dtype=torch.float64)
+    return worth * torch.tensor([torch.nan if each is None else each for each in reference])
+
+
 @stretto.component("pays", effects="write")
 async def pays(n: int) -> dict[str, int]:
     return {"n": n}

@@ -1,11 +1,13 @@
 """`relax`: a surrogate learnt online takes the noise off a choice's score, and never biases it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from stretto import RunRequest
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.record.model import Run
 from stretto.types.errors import LearningError, StoreError, UsageError
@@ -95,7 +97,7 @@ def test_rounds_and_items_share_a_surrogate_and_stay_unbiased(tmp_path: Path) ->
 """
     head = "contract: {reward: {outside: 1.0}}"
     module = module_of(tmp_path, steps.replace("ESTIMATOR", "relax"), head=head)
-    found = estimates(module, 60)
+    found = estimates(module, 40)
     p = hand(module, "chooser")(torch.tensor([X], dtype=torch.float64)).softmax(-1)[0]
     last = p * WORTH.where(torch.tensor([False, True, False]), torch.zeros(3))
     other = 1 - p[1]
@@ -103,6 +105,77 @@ def test_rounds_and_items_share_a_surrogate_and_stay_unbiased(tmp_path: Path) ->
     assert z_of(found, grads_of(module, -value)["chooser.net.bias"]) < FAMILY
     assert [*module.surrogates] == ["talk/choose"]
     module.close()
+
+
+BOTH = torch.tensor([[4.0, 1.0, 0.0], [5.0, 5.0, 5.0], [0.0, -1.0, 2.0]], dtype=torch.float64)
+
+
+def of(module: DifferentiableWorkflow, name: str, batches: int, request: Any) -> Tensor:
+    """Of each batch of one request, the gradient by the bias of a component."""
+    found = []
+    for first in range(0, batches * BATCH, BATCH):
+        grads = grads_of(module, module([request] * BATCH, seeds=range(first, first + BATCH)).loss)
+        found.append(grads[f"{name}.net.bias"])
+    return torch.stack(found)
+
+
+def test_items_of_one_run_share_a_surrogate_and_stay_unbiased(tmp_path: Path) -> None:
+    steps = """
+  - name: each
+    for_each: "input.all"
+    steps:
+      - {name: choose, component: chooser, estimator: relax, input_mapping: {state: item}}
+  - name: reward
+    component: both
+    input_mapping: {one: "steps.each.items[0].choose.way", two: "steps.each.items[1].choose.way"}
+"""
+    module = module_of(tmp_path, steps, head="contract: {reward: {both: 1.0}}")
+    two = [X, [1.0, 1.0]]
+    p = hand(module, "chooser")(torch.tensor(two, dtype=torch.float64)).softmax(-1)
+    exact = grads_of(module, -(p[0][:, None] * p[1][None] * BOTH).sum())["chooser.net.bias"]
+    assert z_of(of(module, "chooser", 40, {"all": two}), exact) < FAMILY
+    assert module.surrogates["each/choose"].report().rows == 40 * BATCH * 2
+
+
+def test_each_of_several_choices_at_once_has_a_surrogate_of_its_own(tmp_path: Path) -> None:
+    steps = """
+  - {name: choose, component: twice, estimator: relax, input_mapping: {state: input.x}}
+  - {name: reward, component: both, input_mapping: {one: steps.choose.one, two: steps.choose.two}}
+"""
+    module = module_of(tmp_path, steps, head="contract: {reward: {both: 1.0}}")
+    logits = hand(module, "twice")(torch.tensor([X], dtype=torch.float64))
+    value = (logits["one"].softmax(-1)[0][:, None] * logits["two"].softmax(-1)[0][None] * BOTH).sum()
+    exact = grads_of(module, -value)["twice.net.bias"]
+    assert z_of(of(module, "twice", 40, {"x": X}), exact) < FAMILY
+    assert [*module.surrogates] == ["choose#one", "choose#two"]
+
+
+def test_a_choice_after_one_that_is_enumerated_stays_unbiased(tmp_path: Path) -> None:
+    steps = """
+  - {name: first, component: chooser, estimator: enumerate, input_mapping: {state: input.x}}
+  - name: next
+    component: chooser
+    estimator: relax
+    condition: "steps.first.way != 'b'"
+    input_mapping: {state: input.y}
+  - {name: reward, component: both, input_mapping: {one: steps.first.way, two: steps.next.way}}
+"""
+    module = module_of(tmp_path, steps, head="contract: {reward: {both: 1.0}}")
+    p = hand(module, "chooser")(torch.tensor([X, [1.0, 1.0]], dtype=torch.float64)).softmax(-1)
+    exact = grads_of(module, -(p[0][:, None] * p[1][None] * BOTH).sum())["chooser.net.bias"]
+    found = of(module, "chooser", 40, {"x": X, "y": [1.0, 1.0]})
+    assert z_of(found, exact) < FAMILY
+
+
+def test_a_run_whose_reward_is_unknown_teaches_nothing(tmp_path: Path) -> None:
+    steps = CHOICE.replace("ESTIMATOR", "relax")
+    steps += "  - {name: reward, component: known_way, input_mapping: {way: steps.choose.way}}\n"
+    module = module_of(tmp_path, steps, head="contract: {reward: {known_way: 1.0}}")
+    requests = [RunRequest(input={"x": X}, reference=None if row % 2 else 1.0) for row in range(64)]
+    for start in range(4):
+        loss = module(requests, seeds=range(start * 64, start * 64 + 64)).loss
+    assert torch.isfinite(loss)
+    assert module.surrogates["choose"].report().rows == 4 * 32
 
 
 def test_relax_where_no_reward_follows_the_choice_is_refused(tmp_path: Path) -> None:
