@@ -44,7 +44,7 @@ def read(model: Any, prompts: Prompts) -> Read:
         logits_to_keep=1,
     )
     logits_BV, hidden_BH = told.logits[:, -1], told.hidden_states[-1][:, -1]
-    return Read(model=model, prompts=prompts, logits_BV=logits_BV, hidden_BH=_whole(hidden_BH), cache=cache)
+    return Read(model=model, prompts=prompts, logits_BV=logits_BV, hidden_BH=whole(hidden_BH), cache=cache)
 
 
 def alternatives(found: Read, texts: Sequence[Sequence[int]], embed: Embed) -> Tensor:
@@ -85,9 +85,23 @@ def _further(found: Read, texts: Sequence[Sequence[int]], embed: Embed) -> Tenso
     return further_BA
 
 
-def _whole(value: Tensor) -> Tensor:
+def whole(value: Tensor) -> Tensor:
     """In float32 at least, as other components take it."""
     return value.float() if value.dtype in (torch.bfloat16, torch.float16) else value
+
+
+def further(found: Read, vectors_BTD: Tensor, place: int) -> Tensor:
+    """[B, V]: the logits after one more token, the one at that place since the prompt, given as it is embedded."""
+    mask = found.prompts.mask_BT
+    told = _call(
+        found.model,
+        found.cache,
+        inputs_embeds=vectors_BTD,
+        attention_mask=torch.cat([mask, mask.new_ones(len(mask), place + 1)], -1),
+        position_ids=mask.sum(-1, keepdim=True) + place,
+    )
+    logits_BV: Tensor = told.logits[:, -1]
+    return logits_BV
 
 
 def _call(model: Any, cache: Any, **inputs: Any) -> Any:

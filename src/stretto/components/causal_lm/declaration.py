@@ -149,8 +149,12 @@ CHOOSES: Final = Key(
     example='chooses: { queue: { billing: " billing", orders: " orders" } }',
 )
 GIVES: Final = Key(
-    "gives", GivesShape(), means="what else comes out: the last layer's state after the prompt", example="gives: hidden"
+    "gives",
+    GivesShape(),
+    means="what else comes out: the last layer's state after the prompt, or what the model says then",
+    example="gives: [hidden, text]",
 )
+MAX_TOKENS: Final = Key("max_tokens", Whole(minimum=1), means="most tokens of the text", example="max_tokens: 16")
 LORA: Final = Key(
     "lora",
     Record("lora", means="Low-rank changes that learn.", keys=(RANK, ALPHA, TARGETS), build=_lora, is_thing=False),
@@ -185,6 +189,7 @@ def _build(fields: Fields) -> Make | None:
                 soft_prompts=dict(soft_prompts or ()),
                 chooses=dict(chooses or ()),
                 gives=fields.get(GIVES) or (),
+                max_tokens=fields.get(MAX_TOKENS) or 0,
                 lora=fields.get(LORA),
                 seed=fields.get(SEED) or 0,
             )
@@ -228,6 +233,7 @@ CAUSAL_LM: Final[Record[Make]] = Record(
         SOFT_PROMPTS,
         CHOOSES,
         GIVES,
+        MAX_TOKENS,
         LORA,
         CHECKPOINT,
         SAMPLE,

@@ -9,10 +9,10 @@ import msgspec
 from stretto.components.causal_lm.base import base_of, load_base
 from stretto.components.causal_lm.extra import need_transformers
 from stretto.components.causal_lm.module import CausalLm
-from stretto.components.causal_lm.options import Gives, LmOptions, hold
+from stretto.components.causal_lm.options import EMBEDDINGS, Gives, LmOptions, hold
 from stretto.components.torch.component import TorchComponent
 from stretto.components.torch.decorator import differentiable
-from stretto.components.torch.shape import Shape
+from stretto.components.torch.shape import Shape, Spelt
 from stretto.types.errors import UsageError
 
 
@@ -26,6 +26,7 @@ def causal_lm(
     soft_prompts: Mapping[str, Any] | None = None,
     chooses: Mapping[str, Sequence[str] | Mapping[str, str]] | None = None,
     gives: str | Sequence[str] = (),
+    max_tokens: int = 0,
     lora: Mapping[str, Any] | None = None,
     sample: bool = True,
     checkpoint: str | Path | None = None,
@@ -39,7 +40,8 @@ def causal_lm(
     copy, or a model in memory, whose `tokenizer` then stands beside it. It is frozen, and stays as it is. `prompt` is a
     text with holes: ``{text}`` is filled by the field `text`, and where the name is among `soft_prompts` by that many
     embeddings, which carry a gradient. `chooses` gives each choice its alternatives, alone or each with the text whose
-    log-probability after the prompt is its logit; ``gives="hidden"`` gives the last layer's state after the prompt.
+    log-probability after the prompt is its logit; ``gives="hidden"`` gives the last layer's state after the prompt,
+    ``gives="text"`` what the model says, of at most `max_tokens`.
     `lora`, such as ``{"rank": 8}``, lets low-rank changes of the model learn; ``{"tokens": 8, "learnt": True}`` makes
     a soft prompt one of the component's own weights.
 
@@ -52,6 +54,7 @@ def causal_lm(
         "soft_prompts": softs,
         "chooses": {each: _texts(alternatives) for each, alternatives in (chooses or {}).items()},
         "gives": [gives] if isinstance(gives, str) else gives,
+        "max_tokens": max_tokens,
         "lora": lora,
         "seed": seed,
     }
@@ -69,7 +72,10 @@ def declared(module: CausalLm, **options: Any) -> CausalLm:
     """The module marked as the component that its options make it; these are those of any differentiable one."""
     asked = module.options
     inputs = {name: Shape(soft.tokens, module.width) for name, soft in asked.soft_prompts.items() if not soft.learnt}
-    outputs = {Gives.HIDDEN.value: Shape(module.hidden_width)} if Gives.HIDDEN in asked.gives else None
+    outputs: dict[str, Shape] = {Gives.HIDDEN.value: Shape(module.hidden_width)} if Gives.HIDDEN in asked.gives else {}
+    if Gives.TEXT in asked.gives:
+        outputs[Gives.TEXT.value] = Spelt(asked.max_tokens, module.words.text)
+        outputs[EMBEDDINGS] = Shape(asked.max_tokens, module.width)
     chooses = {choice: tuple(texts) for choice, texts in asked.chooses.items()}
     declare = differentiable(
         module.name, inputs=inputs, context=asked.texts, outputs=outputs, chooses=chooses, **options

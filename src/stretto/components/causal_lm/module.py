@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from stretto.components.causal_lm.base import Base
-from stretto.components.causal_lm.continuing import alternatives, read
-from stretto.components.causal_lm.options import Gives, LmOptions
+from stretto.components.causal_lm.continuing import Read, alternatives, read, whole
+from stretto.components.causal_lm.options import EMBEDDINGS, Gives, LmOptions
+from stretto.components.causal_lm.saying import say
 from stretto.components.causal_lm.sequence import Piece, laid_out, length_of
 from stretto.components.causal_lm.template import Hole
 from stretto.components.python.decorator import MARK
@@ -80,12 +81,27 @@ class CausalLm(nn.Module):
         for row in pieces:
             self._hold_length(length_of(row, self._sizes))
         layer = self.model.get_input_embeddings()
-        found = read(self.model, laid_out(pieces, softs, layer, device=layer.weight.device))
-        out = {
-            choice: alternatives(found, texts, layer.forward)  # past what listens to the layer: these are no prompt
-            for choice, texts in self._texts.items()
-        }
-        return {**out, Gives.HIDDEN.value: found.hidden_BH} if Gives.HIDDEN in self.options.gives else out
+        prompts = laid_out(pieces, softs, layer, device=layer.weight.device)
+        found = read(self.model, prompts)
+        out = {Gives.HIDDEN.value: found.hidden_BH} if Gives.HIDDEN in self.options.gives else {}
+        for choice, texts in self._texts.items():  # past what listens to the layer: alternatives are no prompt
+            out[choice] = alternatives(self._anew(found), texts, layer.forward)
+        if Gives.TEXT in self.options.gives:
+            said = say(self._anew(found), self.options.max_tokens, self.ends, layer)
+            out |= {Gives.TEXT.value: said.ids_BN, EMBEDDINGS: whole(said.vectors_BND)}
+        return out
+
+    def _anew(self, found: Read) -> Read:
+        """The same, with a cache that holds the prompts alone: what was said after them is in it from then on."""
+        is_unused = found.cache.get_seq_length() == found.prompts.mask_BT.shape[1]
+        return found if is_unused else read(self.model, found.prompts)
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """Tokens that end what the model says."""
+        told = getattr(self.model.generation_config, "eos_token_id", None)
+        told = self.words.tokenizer.eos_token_id if told is None else told
+        return frozenset([] if told is None else [told] if isinstance(told, int) else told)
 
     def unfit(self, **fields: Any) -> list[int]:
         """Rows whose prompts are longer than the model reads, or empty."""
@@ -134,6 +150,10 @@ class CausalLm(nn.Module):
     def _sizes(self) -> dict[str, int]:
         return {name: soft.tokens for name, soft in self.options.soft_prompts.items()}
 
+    @property
+    def _longest(self) -> int:
+        return max((len(text) for texts in self._texts.values() for text in texts), default=1)
+
     def _hold_length(self, tokens: int) -> None:
         why = self._why_not(tokens)
         if why is not None:
@@ -143,10 +163,10 @@ class CausalLm(nn.Module):
         """Why a prompt of that many tokens cannot be read; None when it can."""
         if not tokens:
             return "a prompt of no tokens, which nothing continues"
-        further = max((len(text) for texts in self._texts.values() for text in texts), default=1) - 1
+        further = max(self._longest, self.options.max_tokens, 1) - 1
         if self.window is None or tokens + further <= self.window:
             return None
-        after = f", after which alternatives take {further} more" if further else ""
+        after = f", after which {further} more may come" if further else ""
         return f"a prompt of {tokens} tokens{after}; its model reads at most {self.window}. Shorten what is put into it"
 
     # making

@@ -21,6 +21,12 @@ class Gives(StrEnum):
 
     HIDDEN = "hidden"
     """The last layer's state after the prompt: ``hidden``, with a gradient."""
+    TEXT = "text"
+    """What the model says after it: ``text``, and ``text_embeddings`` with a gradient."""
+
+
+EMBEDDINGS: Final = "text_embeddings"
+"""Output field with what a text is to a model that reads it on."""
 
 
 class SoftPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,6 +64,8 @@ class LmOptions(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     chooses: Mapping[str, Mapping[str, str]] = {}
     """Choice → its alternatives → the text that the model is asked how likely it is."""
     gives: tuple[Gives, ...] = ()
+    max_tokens: int = 0
+    """Of the text."""
     lora: Lora | None = None
     seed: int = 0
     """Of the first weights that learn."""
@@ -95,14 +103,20 @@ def hold(options: LmOptions) -> LmOptions:
         raise UsageError(
             "nothing comes out: give `chooses`, with alternatives, or `gives`, some of " + ", ".join(Gives)
         )
+    if (Gives.TEXT in options.gives) is not bool(options.max_tokens):
+        raise UsageError(
+            "`gives: text` needs `max_tokens`, how long the text may become"
+            if not options.max_tokens
+            else "`max_tokens` has no effect: nothing is said; add `gives: text`"
+        )
     _hold_names(options)
     return options
 
 
 def _hold_names(options: LmOptions) -> None:
     for name, texts in options.chooses.items():
-        if name in [*Gives]:
-            raise UsageError(f"the choice '{name}' has the name of what `gives: {name}` gives; call it otherwise")
+        if name in [*Gives, EMBEDDINGS]:
+            raise UsageError(f"the choice '{name}' has the name of what `gives` gives; call it otherwise")
         if len(texts) < 2:
             raise UsageError(f"the choice '{name}' has the alternatives {[*texts]}; expected two or more")
         if empty := [alternative for alternative, text in texts.items() if not text]:

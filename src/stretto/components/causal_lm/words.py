@@ -68,6 +68,11 @@ class Words:
                     waiting += part
         return found + self.plain(waiting) if waiting else found
 
+    def text(self, ids: Sequence[int]) -> str:
+        """What tokens say; those that are none are left out."""
+        said: str = self.tokenizer.decode([each for each in ids if each >= 0], skip_special_tokens=True)
+        return said
+
     def spell(self, ids: Sequence[int]) -> list[str]:
         """Each token as people read it."""
         return [self.tokenizer.decode([each]) for each in ids]

@@ -27,7 +27,7 @@ from stretto.components.torch.signature import (
     forward_of,
     read_torch_signature,
 )
-from stretto.components.torch.values import hold_shape, tensor_of
+from stretto.components.torch.values import hold_shape, tensor_of, told
 from stretto.components.torch.weights import load_weights, save_weights, weights_digest
 from stretto.record.canonical import canonical
 from stretto.types.card import ANY_ACTION, CHOOSES, Card
@@ -165,8 +165,8 @@ class TorchComponent:
 
         In a batch they fail apart from the others, by what the module raises for each alone.
         """
-        told = getattr(type(module), "unfit", None)  # of the class: an instance is asked in microseconds, each pass
-        found: Collection[int] = () if told is None else told(module, **fields)
+        unfit = getattr(type(module), "unfit", None)  # of the class: an instance is asked in microseconds, each pass
+        found: Collection[int] = () if unfit is None else unfit(module, **fields)
         return found
 
     async def __call__(self, request: Request) -> Response:
@@ -209,7 +209,7 @@ class TorchComponent:
             fields[REFERENCE] = [request.call.run.reference]
         with torch.no_grad():
             found = self.compute(self.module, fields, rows=1)
-        output: JsonObject = {name: found[name][0].tolist() for name in signature.outputs}
+        output: JsonObject = {name: told(found[name], shape)[0] for name, shape in signature.outputs.items()}
         rewards = tuple(reward_of(name, found[name].item()) for name in signature.rewards)
         output |= {reward.name: reward.value for reward in rewards}
         actions = tuple(self._choose(name, found[name], request.call, output) for name in signature.chooses)

@@ -1,6 +1,6 @@
 """What a tensor is beside its batch: annotations that give it a JSON form."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -72,6 +72,29 @@ class Shape:
 
     def __hash__(self) -> int:
         return hash((self.dims, self.dtype, self.absent))
+
+
+class Spelt(Shape):
+    """Tokens of a text, at most so many; in JSON the text."""
+
+    __slots__ = ("_spell",)
+
+    def __init__(self, most: int, spell: Callable[[Sequence[int]], str]) -> None:
+        """`spell` tells the text of one row."""
+        super().__init__(most, dtype=DType.INT64)
+        self._spell: Final = spell
+
+    @property
+    def schema(self) -> JsonObject:
+        """Any text."""
+        return {"type": "string"}
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """Of one row."""
+        return self._spell(tokens)
+
+    def __repr__(self) -> str:
+        return f"Spelt({self.dims[0]})"
 
 
 class OneOf:

@@ -15,7 +15,7 @@ from stretto.components.python.hints import Convert, codec_of
 from stretto.components.python.parameters import hints_of, parameters_of
 from stretto.components.python.place import refuse
 from stretto.components.torch.options import TorchOptions
-from stretto.components.torch.shape import OneOf, Shape, Tensorial
+from stretto.components.torch.shape import OneOf, Shape, Spelt, Tensorial
 from stretto.types.json import Json, JsonObject, Schema
 
 RESULT: Final = "result"
@@ -67,6 +67,11 @@ class TorchSignature:
         """Of everything that the module returns: of choices, those of their logits."""
         logits = {name: Shape(len(alternatives)) for name, alternatives in self.chooses.items()}
         return {**self.outputs, **logits}
+
+    @cached_property
+    def texts(self) -> dict[str, Spelt]:
+        """Outputs that are tokens and in JSON their text."""
+        return {name: shape for name, shape in self.outputs.items() if isinstance(shape, Spelt)}
 
     @property
     def input(self) -> Schema:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from stretto.components.torch.shape import OneOf, Shape, Tensorial
+from stretto.components.torch.shape import OneOf, Shape, Spelt, Tensorial
 from stretto.types.errors import ContractError
 from stretto.types.json import Json
 
@@ -27,6 +27,12 @@ def tensor_of(rows: Sequence[Json], what: Tensorial) -> Tensor:
     if made.shape[1:] != what.dims:
         raise ValueError(f"rows of shape {list(made.shape[1:])}, where {what!r} is said")
     return made
+
+
+def told(rows: Tensor, shape: Shape) -> list[Json]:
+    """A tensor of a module as B rows of JSON."""
+    values: list[Json] = rows.detach().tolist()
+    return [shape.text(row) for row in values] if isinstance(shape, Spelt) else values  # type: ignore[arg-type]  # tokens
 
 
 def one_hot(rows: Sequence[Json], what: OneOf) -> Tensor:

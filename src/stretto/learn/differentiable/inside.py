@@ -12,9 +12,10 @@ from stretto.components.torch import choices
 from stretto.components.torch.component import TorchComponent
 from stretto.components.torch.shape import DType, Shape
 from stretto.components.torch.signature import PROBABILITIES
+from stretto.components.torch.values import told as told_of
 from stretto.learn.adversity.adversary import StepRows
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices, Column, Fields, Returned, Tensors, spread
+from stretto.learn.differentiable.columns import Choices, Column, Fields, Returned, Rows, Tensors, spread
 from stretto.learn.differentiable.fitting import fitted
 from stretto.learn.differentiable.given import Taking
 from stretto.learn.differentiable.index import Index
@@ -92,6 +93,9 @@ class InsideNode(Node):
         signature, present = self.component.signature, answered.present
         fields: dict[str, Column] = {}
         for name, shape in signature.outputs.items():
+            if name in signature.texts:
+                fields[name] = answered.below(name)
+                continue
             rows = fitted(answered.below(name), Shape(*shape.dims, dtype=shape.dtype, absent=0), name)[0]
             fields[name] = Tensors(rows, present)
         for name, names in signature.chooses.items():
@@ -120,6 +124,9 @@ class InsideNode(Node):
         if unknown is not None:
             known = {name: Tensors(value, is_known) for name, (value, is_known) in rewards.items()}
             output = Fields({**output.fields, **known}, cohort.size)
+        if signature.texts:
+            texts = {name: Rows(told_of(found[name], shape)) for name, shape in signature.texts.items()}
+            output = Fields({**output.fields, **texts}, cohort.size)
         batch.events.append(
             Computed(
                 op=self.op,

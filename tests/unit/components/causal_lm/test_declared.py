@@ -15,6 +15,8 @@ from stretto.components.causal_lm.module import CausalLm
 from stretto.components.python.decorator import component_of
 from stretto.components.torch.component import TorchComponent
 from stretto.learn import as_module
+from stretto.learn.joint import JointOptions, train_jointly
+from stretto.learn.tasks import Task
 from stretto.types.enums import Reason, RunStatus
 from stretto.types.errors import ContractError, MissingExtraError, SpecError
 from tests.unit.components.causal_lm import tiny
@@ -74,11 +76,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def load(folder: Path, *, reader: str = READER, **changes: str) -> stretto.Workflow:
+def load(folder: Path, *, reader: str = READER, steps: str = STEPS, **changes: str) -> stretto.Workflow:
     for old, new in changes.items():
         assert old in reader
         reader = reader.replace(old, new)
-    (folder / "workflow.yaml").write_text(f"{HEAD}{reader}{WRITTEN}{STEPS}")
+    (folder / "workflow.yaml").write_text(f"{HEAD}{reader}{WRITTEN}{steps}")
     return stretto.load(folder / "workflow.yaml", store=folder / "runs.db")
 
 
@@ -168,7 +170,7 @@ def test_a_soft_prompt_of_another_shape_is_refused_with_both_named(folder: Path)
             "the soft prompt 'tone' has no place in `prompt`: it has text, state",
         ),
         ("{ state: 2 }", "{ state: 0 }", "a whole number, 1 or more"),
-        ("gives: hidden", "gives: attention", "one of hidden"),
+        ("gives: hidden", "gives: attention", "one of hidden, text"),
         ("model: tiny", "model: nowhere", "no model 'nowhere'"),
         ("model: tiny", "model: parts.py", "parts.py holds no causal language model that transformers can load"),
         ("    chooses", "    sample: false\n    chooses_", "has no key 'chooses_'"),
@@ -233,6 +235,21 @@ def test_a_workflow_without_one_imports_neither_torch_nor_transformers(tmp_path:
         "assert not {'torch', 'transformers', 'peft', 'huggingface_hub'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=60, capture_output=True)
+
+
+def test_it_learns_together_with_others_and_its_checkpoint_has_what_was_learnt(folder: Path) -> None:
+    splits = ("train", "train", "validation")
+    tasks = [
+        Task(name=str(place), input=given, labels={"split": split})
+        for place, (given, split) in enumerate(zip(INPUTS, splits, strict=True))
+    ]
+    with load(folder) as workflow:
+        options = JointOptions(updates=2, batch_size=2, learning_rate=0.01)
+        result = train_jointly(workflow, tasks, folder=folder / "joint", options=options)
+        made = result.workflow.component("reader")
+        assert made.card.digest != workflow.component("reader").card.digest
+    (kept,) = (folder / "joint" / "weights" / "reader").glob("*.safetensors")
+    assert kept.stat().st_size < (folder / "tiny" / "model.safetensors").stat().st_size / 4
 
 
 def test_python_declares_the_same(folder: Path) -> None:

@@ -175,13 +175,16 @@ def test_first_weights_are_decided_by_the_seed_and_the_digest_covers_model_and_p
         ({"soft_prompts": {"state": 0}}, "the soft prompt 'state' has 0 tokens; expected 1 or more"),
         ({"chooses": {}, "gives": ()}, "nothing comes out: give `chooses`"),
         ({"chooses": {"queue": ["billing"]}}, "the choice 'queue' has the alternatives ['billing']"),
-        ({"chooses": {"hidden": ["a", "b"]}}, "the choice 'hidden' has the name of what `gives: hidden` gives"),
+        ({"chooses": {"hidden": ["a", "b"]}}, "the choice 'hidden' has the name of what `gives` gives"),
         ({"chooses": {"queue": {"a": "", "b": "bill"}}}, "alternative 'a' of the choice 'queue' has no text"),
         ({"chooses": {"queue": {"a": " ", "b": "bill"}}}, "alternative 'a' of 'queue' is ' ', of which"),
         (
             {"chooses": {"queue": {"a": "bill", "b": "bill high"}}},
             "alternative 'a' of 'queue' is how 'b' begins, so that it could never be the less likely one",
         ),
+        ({"gives": "text"}, "`gives: text` needs `max_tokens`"),
+        ({"max_tokens": 4}, "`max_tokens` has no effect: nothing is said; add `gives: text`"),
+        ({"chooses": {"text_embeddings": ["a", "b"]}}, "the choice 'text_embeddings' has the name of what"),
         ({"lora": {"targets": ["qkv"]}}, "`lora` names qkv, and its model has no such layer; it has down_proj, "),
         ({"lora": {"rank": 0}}, "`lora` has rank 0"),
         ({"lora": {"r": 8}}, "component 'reader' cannot be made: Object contains unknown field `r` - at `$.lora`"),
@@ -199,7 +202,7 @@ def test_what_does_not_fit_is_refused_by_name(changes: dict[str, Any], expected:
 def test_a_soft_prompt_of_another_shape_and_a_prompt_beyond_the_window_are_refused() -> None:
     with pytest.raises(ContractError, match=r"'state' of shape \[3, 8\], where its model takes \[3, 16\]"):
         reader()(text=["bill"], state=torch.zeros(1, 3, 8))
-    with pytest.raises(ContractError, match=r"prompt of 49 tokens, after which alternatives take 1 more; .* most 48"):
+    with pytest.raises(ContractError, match=r"prompt of 49 tokens, after which 1 more may come; .* most 48"):
         reader()(text=[" ".join(["bill"] * 41)], state=torch.zeros(1, 3, 16))
     reader()(text=[" ".join(["bill"] * 39)], state=torch.zeros(1, 3, 16))
 
