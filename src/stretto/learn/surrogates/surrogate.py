@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
+import torch
 from torch import Tensor
 
+from stretto.components.torch.shape import DType, Shape
+from stretto.components.torch.values import tensor_of
 from stretto.components.torch.weights import weights_digest
 from stretto.learn.surrogates.calibration import Calibration
 from stretto.learn.surrogates.learner import Learner
@@ -13,7 +16,8 @@ from stretto.learn.surrogates.window import Window
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
 from stretto.types.ids import Digest
-from stretto.types.json import JsonObject
+from stretto.types.json import Json, JsonObject
+from stretto.types.messages import Request, Response
 
 KIND: Final = "surrogate"
 
@@ -49,12 +53,19 @@ class Surrogate:
             version=f"0.0.{self.learner.updates}",
             kind=KIND,
             digest=self.digest,
-            input={"type": "object", "properties": {name: _numbers(count) for name, count in self.shown.items()}},
-            output={"type": "object", "properties": {name: {"type": "number"} for name in self.told}},
+            input=_object({name: _numbers(count) for name, count in self.shown.items()}),
+            output=_object({name: {"type": "number"} for name in self.told}),
             effects={ANY_ACTION: Effect.PURE},
             trainable=True,
             description=self.what,
         )
+
+    async def __call__(self, request: Request) -> Response:
+        """What it foretells, as any component answers: of one row, by name."""
+        fields = [(request.input.get(name), count) for name, count in self.shown.items()]
+        shown = [tensor_of([value], Shape(count, dtype=DType.FLOAT64)) for value, count in fields]
+        told = self.learner.answer(torch.cat(shown, 1))[0].tolist()
+        return Response(output=dict(zip(self.told, told, strict=True)))
 
     def tensors(self) -> dict[str, Tensor]:
         """All that it is made of, with what it goes on learning from."""
@@ -99,6 +110,11 @@ class Surrogate:
 
 def _below(tensors: Mapping[str, Tensor], head: str) -> dict[str, Tensor]:
     return {name.removeprefix(head): value for name, value in tensors.items() if name.startswith(head)}
+
+
+def _object(properties: JsonObject) -> JsonObject:
+    required: list[Json] = [*properties]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _numbers(count: int) -> JsonObject:

@@ -86,6 +86,17 @@ def test_a_row_that_a_fallback_answered_is_not_learnt_from_and_passes_no_gradien
     module.close()
 
 
+def test_answers_that_stand_from_a_pass_before_are_learnt_from_and_pass_a_gradient(tmp_path: Path) -> None:
+    module, inputs = passed(tmp_path), rows(64)
+    batch = module.batch(inputs, keep_pure=True)
+    for _ in range(3):
+        outcome = module(batch)
+    assert outcome.runs[0].steps[1].reused_from
+    assert module.surrogates["rate"].report().rows == 3 * 64
+    assert outcome.backward().norms["first"] > 0
+    module.close()
+
+
 def test_two_modules_of_the_same_files_learn_the_same_online(tmp_path: Path) -> None:
     found = []
     for _ in range(2):

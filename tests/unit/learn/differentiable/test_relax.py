@@ -1,8 +1,10 @@
 """`relax`: a surrogate learnt online takes the noise off a choice's score, and never biases it."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 import torch
 from torch import Tensor
@@ -10,6 +12,7 @@ from torch import Tensor
 from stretto import RunRequest
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.record.model import Run
+from stretto.testing.request import request_for
 from stretto.types.errors import LearningError, StoreError, UsageError
 from tests.unit.learn.differentiable.made import grads_of, hand, module_of
 from tests.unit.learn.differentiable.test_choices import CHOICE, INSIDE, OUTSIDE, WORTH, choosing, probabilities
@@ -230,6 +233,17 @@ def test_a_saved_surrogate_goes_on_as_it_would_have(tmp_path: Path) -> None:
     assert after == module.surrogates["choose"].card
     assert after.digest != before.digest
     assert (before.version, after.version) == ("0.0.3", "0.0.6")
+
+
+def test_a_surrogate_is_a_component_that_can_be_asked(tmp_path: Path) -> None:
+    module = choosing(tmp_path, "relax")
+    module.fit_surrogates(recorded(tmp_path, 400, INSIDE))
+    surrogate = module.surrogates["choose"]
+    asked: dict[str, Any] = {"state": X, "way_probabilities": probabilities(module, X).log().tolist()}
+    told: Any = asyncio.run(surrogate(request_for(**asked))).output
+    assert jsonschema_rs.is_valid(dict(surrogate.card.input), asked)
+    assert jsonschema_rs.is_valid(dict(surrogate.card.output), told)
+    assert [told[way] for way in "abc"] == pytest.approx([1.0, 3.0, -2.0], abs=0.2)
 
 
 def test_a_saved_surrogate_that_is_not_there_or_of_another_form_is_an_error(tmp_path: Path) -> None:
