@@ -113,8 +113,9 @@ class _Training:
         if not resume:
             self._save()  # from here on it can be resumed
         if self._held_out is not None and not self.progress.reports:
-            self._tell(JointReport(update=0, runs=0, reward_mean=None, unknown=0, gradients={}), on_update)
+            report = self._noted(JointReport(update=0, runs=0, reward_mean=None, unknown=0, gradients={}))
             self._save()
+            _tell(report, on_update)
 
     def advance(self, on_update: OnUpdate | None) -> None:
         """Make one update, with all that follows it."""
@@ -124,17 +125,18 @@ class _Training:
         if skipped > MOST_SKIPPED:
             raise LearningError(f"{skipped} updates in a row could not be made, the last because {report.skipped}")
         self.progress = msgspec.structs.replace(self.progress, update=number, skipped=skipped)
-        self._tell(report, on_update)
+        report = self._noted(report)
         if number % options.checkpoint_every == 0 or self.progress.has_ended:
-            self._save()
+            self._save()  # before it is told, so that what was told stands
+        _tell(report, on_update)
 
-    def _tell(self, report: JointReport, on_update: OnUpdate | None) -> None:
+    def _noted(self, report: JointReport) -> JointReport:
+        """The report, with an evaluation where one is due, in the curve."""
         if self._is_due(report.update):
             report = msgspec.structs.replace(report, held_out=self._evaluated(report.update))
         self._curve.append(report)
         self.progress = msgspec.structs.replace(self.progress, reports=self.progress.reports + 1)
-        if on_update is not None:
-            on_update(report)
+        return report
 
     def _is_due(self, update: int) -> bool:
         options = self.progress.options
@@ -189,3 +191,8 @@ class _Training:
             reports=self._curve.read(self.progress.reports),
             has_ended_early=self.progress.has_ended_early and self.progress.update < self.progress.options.updates,
         )
+
+
+def _tell(report: JointReport, on_update: OnUpdate | None) -> None:
+    if on_update is not None:
+        on_update(report)

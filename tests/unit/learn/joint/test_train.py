@@ -1,5 +1,7 @@
 """A joint training from its first update to its last."""
 
+import asyncio
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -107,3 +109,23 @@ def test_a_run_of_an_update_and_of_an_evaluation_is_in_the_store_pinned_to_the_w
     trained(tmp_path, updates=2, place="other", keep=Kept.HELD_OUT)
     assert len(list(made.store.runs(purpose="train"))) == 16
     assert len(list(made.store.runs(purpose="evaluate"))) == 2 * 2 * 9
+
+
+def test_a_training_goes_on_inside_a_running_event_loop_too(tmp_path: Path) -> None:
+    workflow(tmp_path)
+
+    async def inside() -> int:
+        return len(trained(tmp_path, updates=1).reports)
+
+    assert asyncio.run(inside()) == 2
+
+
+def test_draws_of_the_caller_go_on_as_if_nothing_had_been_trained(tmp_path: Path) -> None:
+    workflow(tmp_path)
+    torch.manual_seed(3)
+    random.seed(3)
+    before = torch.rand(1).item(), random.random()
+    torch.manual_seed(3)
+    random.seed(3)
+    trained(tmp_path, updates=1)
+    assert (torch.rand(1).item(), random.random()) == before
