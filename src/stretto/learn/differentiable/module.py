@@ -31,6 +31,7 @@ from stretto.learn.differentiable.host import Host
 from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.inside import InsideNode
 from stretto.learn.differentiable.kept import KeptAnswers
+from stretto.learn.differentiable.loss import loss_of
 from stretto.learn.differentiable.outcome import Outcome
 from stretto.learn.differentiable.passing import passings_of
 from stretto.learn.differentiable.reading import column_of, source_of
@@ -40,7 +41,6 @@ from stretto.learn.differentiable.rewards import gain_of
 from stretto.learn.differentiable.roots import fill_roots
 from stretto.learn.differentiable.settling import settle_estimators
 from stretto.learn.differentiable.states import States
-from stretto.learn.differentiable.surrogate import loss_of
 from stretto.learn.differentiable.underway import Computed, Underway, perturbed_in
 from stretto.learn.surrogates.file import load_surrogates, save_surrogates
 from stretto.learn.surrogates.of_choice import ChoiceSurrogate
