@@ -10,10 +10,8 @@ import orjson
 
 from stretto.chaos.domains import FieldDomains
 from stretto.plan.check import Check
+from stretto.plan.referred import DEEPEST, referred
 from stretto.types.json import Json, Schema, ValuePath, render_path
-
-_DEEPEST: Final = 16
-"""Of a schema that refers to itself."""
 
 _MOST_ITEMS: Final = 8
 """Of one list: the items of a list have one schema, so the next would tell the same."""
@@ -91,9 +89,9 @@ class _Walk:
         depth: int,
     ) -> Iterator[Site]:
         """The places below one value; `schema` is the part of the root that it was held to."""
-        if depth > _DEEPEST or not isinstance(schema, Mapping | bool):
+        if depth > DEEPEST or not isinstance(schema, Mapping | bool):
             return
-        schema = _followed(schema, self._root)
+        schema = referred(schema, self._root)
         domain = self._domains.get(".".join(part for part in path if isinstance(part, str)))
         if domain is not None and isinstance(value, str):
             yield from _site(path, value, domain)
@@ -158,9 +156,9 @@ def _in_range(value: float, schema: Mapping[str, Any]) -> Iterable[Json]:
 
 def _bounded(schema: Any, root: Schema, depth: int) -> bool:
     """Whether something in a schema is bounded."""
-    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+    if not isinstance(schema, Mapping) or depth > DEEPEST:
         return False
-    schema = _followed(schema, root)
+    schema = referred(schema, root)
     if not isinstance(schema, Mapping):
         return False
     listed = schema.get("enum")
@@ -188,19 +186,6 @@ def _property(schema: Any, name: str) -> Any:
     if isinstance(properties, dict) and name in properties:
         return properties[name]
     return schema.get("additionalProperties", True)
-
-
-def _followed(schema: Any, root: Schema) -> Any:
-    """The schema that a reference inside the document means."""
-    for _ in range(_DEEPEST):
-        reference = schema.get("$ref") if isinstance(schema, Mapping) else None
-        if not isinstance(reference, str) or not reference.startswith("#/"):
-            break
-        found: Any = root
-        for part in reference[2:].split("/"):
-            found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
-        schema = found
-    return schema
 
 
 def _same(one: Json, other: Json) -> bool:

@@ -187,7 +187,8 @@ def adversaries_of(
         if name not in components:
             there = ", ".join(components)
             raise UsageError(
-                f"workflow '{plan.name}' has no differentiable component '{name}' to perturb; it has: {there}"
+                f"workflow '{plan.name}' has no component '{name}' of kind torch, nor a step outside that calls it and "
+                f"returns no gradients, so it cannot be perturbed; of that kind it has: {there}"
             )
         if components[name].signature.rewards:
             raise _refused(name, "it gives a reward, and what is perturbed must be judged as ever")

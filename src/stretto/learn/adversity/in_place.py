@@ -60,7 +60,7 @@ def answered_by(other: Component, told: str) -> Answer:
     """Another version answers."""
 
     async def answer(_ask: Ask, request: Request) -> Response:
-        return _marked(await other(request), {"kind": "worse", "version": told})
+        return marked(await other(request), {"kind": "worse", "version": told})
 
     return answer
 
@@ -106,7 +106,7 @@ def recited(answers: Mapping[Key, Sequence[Json]]) -> Answer:
             return await ask(request)
         told = answers[key]
         output = told[int(uniform(key[1], request.call.path) * len(told))]  # of several rounds or items any
-        return _marked(Response(output=output), {"kind": "random"})
+        return marked(Response(output=output), {"kind": "random"})
 
     return answer
 
@@ -125,7 +125,7 @@ def blurred(answers: Mapping[Key, Sequence[Json]], noise: float) -> Answer:
         chance = random.Random(bits(request.call.run.seed, request.call.path, "noise"))  # noqa: S311  # keeps no secrets
         output: Any = orjson.loads(snapshot(response.output))  # Any: JSON
         made = _blur(output, (), spreads, noise, chance)
-        return _marked(msgspec.structs.replace(response, output=made), {"kind": "noise", "noise": noise})
+        return marked(msgspec.structs.replace(response, output=made), {"kind": "noise", "noise": noise})
 
     return answer
 
@@ -165,5 +165,6 @@ def _parts(value: Json) -> list[tuple[str | int, Json]]:
     return [*enumerate(value)] if isinstance(value, list) else []
 
 
-def _marked(response: Response, how: dict[str, Json]) -> Response:
+def marked(response: Response, how: dict[str, Json]) -> Response:
+    """The answer, saying how it came about."""
     return msgspec.structs.replace(response, evidence={**response.evidence, PERTURBED: how})

@@ -79,6 +79,15 @@ def hold_not_remote(nodes: Sequence[Node], name: str) -> None:
         )
 
 
+def plain_outside_of(nodes: Sequence[Node]) -> Iterator[CallOp]:
+    """Every call of a component that neither is a module nor pulls gradients back, also those inside others."""
+    for node in nodes:
+        if type(node) is OutsideNode:
+            yield node.call
+        elif isinstance(node, MapNode | LoopNode | SubNode):
+            yield from plain_outside_of(node.body)
+
+
 def calls_of(nodes: Sequence[Node]) -> Iterator[CallOp]:
     """Every call that steps make, also those inside others, and what answers in their place."""
     for node in nodes:

@@ -16,8 +16,16 @@ from stretto.engine.admission import admit
 from stretto.engine.request import RunRequest
 from stretto.learn.adversity.adversary import adversaries_of
 from stretto.learn.adversity.perturbation import Perturbation
+from stretto.learn.adversity.stranger import strangers_of
 from stretto.learn.differentiable import CHECK_REMOTE
-from stretto.learn.differentiable.building import build, checked, components_in, hold_not_remote, refusals
+from stretto.learn.differentiable.building import (
+    build,
+    checked,
+    components_in,
+    hold_not_remote,
+    plain_outside_of,
+    refusals,
+)
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Column
 from stretto.learn.differentiable.data import Batch
@@ -89,7 +97,9 @@ class DifferentiableWorkflow(nn.Module):
         """Of each step whose component pulls gradients back itself: rows so far, and what checks of them came to."""
         self.components = components_in(self._nodes)
         """Those that are differentiable, by name."""
-        self._adversaries = adversaries_of(plan, self.components, perturb or {})
+        self._strangers = strangers_of([*plain_outside_of(self._nodes)], perturb or {})
+        inside = {name: each for name, each in (perturb or {}).items() if name not in self._strangers}
+        self._adversaries = adversaries_of(plan, self.components, inside)
         self._modules_of = _copies({name: each.module for name, each in self.components.items()})
         for name, module in self._modules_of.items():
             self.add_module(name.replace(".", "_"), module)
@@ -212,6 +222,7 @@ class DifferentiableWorkflow(nn.Module):
             modules=self._modules_of,
             seeds=seeds,
             adversaries=self._adversaries if self.training else {},
+            strangers=self._strangers if self.training else {},
         )
         frame = ColumnFrame(len(data))
         cohort = Cohort(frame, "", range(len(data)), states.budget, is_whole=True)
@@ -233,7 +244,7 @@ class DifferentiableWorkflow(nn.Module):
             passing.end(learns=learns)
         return Outcome(
             loss=loss,
-            perturbed=perturbed_in(batch) if batch.adversaries else frozenset(),
+            perturbed=perturbed_in(batch) if batch.adversaries or batch.strangers else frozenset(),
             make_columns=partial(self._columns, batch, cohort),
             make_rewards=gain.of_runs,
             make_runs=partial(self._runs, batch, cohort, self._versions()),

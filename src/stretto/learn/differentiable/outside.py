@@ -11,7 +11,9 @@ from stretto.engine.call import StepCall
 from stretto.engine.state import Lane, StepFailed, milliseconds
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Column, Rows
+from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.kept import Kept, KeptAnswers, Key, Stood, may_be_kept
+from stretto.learn.differentiable.merging import first_of
 from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.reading import Expression
 from stretto.learn.differentiable.underway import Recorded, Underway
@@ -41,6 +43,34 @@ class OutsideNode(Node):
         """By which a gradient passes it; None where none does."""
 
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
+        stranger = batch.strangers.get(self.call.component_name)
+        struck = [] if stranger is None else stranger.struck(batch.seeds_of(cohort))
+        if stranger is None or not struck:
+            return self._own(batch, cohort, inputs)
+        return self._apart(batch, cohort, inputs, struck, stranger.call(self.call))
+
+    def _apart(
+        self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], struck: list[int], op: CallOp
+    ) -> Column:
+        """The rows in which the component is perturbed, and the others: no surrogate learns from the former."""
+        found: list[Column] = []
+        left = [*range(cohort.size)]
+        for row in reversed(struck):
+            del left[row]
+        for rows in (struck, left):
+            index, within = Index(rows), cohort.narrowed(rows)
+            part = {name: column.take(index) for name, column in inputs.items()}
+            if rows is struck:
+                answered = call_outside(batch, op, within, rows_of(part, len(rows)), self.length)
+            elif rows:
+                answered = self._own(batch, within, part)
+            else:
+                continue
+            cohort.fail(within, rows)
+            found.append(answered.scatter(index, cohort.size))
+        return first_of(found)
+
+    def _own(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
         before = len(batch.events)
         answered = self._answered(batch, cohort, rows_of(inputs, cohort.size))
         if self.passing is None:

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from stretto.engine.place import failed_uncalled
 from stretto.engine.state import StepFailed
 from stretto.learn.adversity.adversary import Adversary
+from stretto.learn.adversity.marks import PERTURBED
+from stretto.learn.adversity.stranger import Stranger
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Choices, Column
 from stretto.learn.differentiable.data import Batch
@@ -96,6 +98,8 @@ class Underway:
     seeds: Sequence[int]
     adversaries: Mapping[str, Adversary]
     """Of each component that is perturbed in some runs, what does it."""
+    strangers: Mapping[str, Stranger] = field(default_factory=dict)
+    """The same of components outside."""
     weights_L: Tensor | None = None
     """Of each life, how likely it is among those of its run, with its graph; None while each run has one."""
     events: list[Event | Recorded | Stood] = field(default_factory=list)
@@ -162,7 +166,10 @@ class Underway:
 
 def perturbed_in(batch: Underway) -> frozenset[int]:
     """Runs, by their place, in which a component was perturbed."""
-    struck = {
-        event.cohort.lives[row] for event in batch.events if isinstance(event, Computed) for row in event.perturbed
-    }
+    struck: set[int] = set()
+    for event in batch.events:
+        if isinstance(event, Computed):
+            struck.update(event.cohort.lives[row] for row in event.perturbed)
+        elif isinstance(event, Recorded):
+            struck.update(life for life, those in event.records if any(PERTURBED in each.evidence for each in those))
     return frozenset(batch.states.runs[life] for life in struck)

@@ -49,7 +49,7 @@ def test_it_goes_on_only_by_a_file_of_the_same_weights(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("rooter", "no differentiable component 'rooter' to perturb"), ("right", "it gives a reward")],
+    [("rooter", "no component 'rooter' of kind torch"), ("right", "it gives a reward")],
 )
 def test_what_cannot_be_perturbed_is_refused_before_anything_is_kept(tmp_path: Path, name: str, told: str) -> None:
     workflow(tmp_path)
