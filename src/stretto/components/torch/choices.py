@@ -18,7 +18,7 @@ from stretto.types.learning import Action
 
 def log_probabilities(logits_BA: Tensor) -> Tensor:
     """[B, A], float64. A logit of -inf is an alternative that is not available."""
-    return logits_BA.double().log_softmax(-1)
+    return logits_BA.log_softmax(-1, torch.float64)
 
 
 def draws_of(seeds: Sequence[int], paths: Sequence[str] | str, choice: str, choices: int) -> Tensor:
@@ -43,7 +43,7 @@ def chosen_of(component: str, choice: str, log_p_BA: Tensor, draws_B: Tensor | N
         return p_BA.argmax(1)
     drawn_B = torch.searchsorted(p_BA.cumsum(1), draws_B[:, None], right=True)[:, 0]
     alternatives = p_BA.shape[1]
-    if int(drawn_B.max()) < alternatives:
+    if alternatives not in drawn_B.tolist():
         return drawn_B
     _hold_numbers(component, choice, p_BA)
     last_possible_B = alternatives - 1 - (p_BA.flip(1) > 0).int().argmax(1)

@@ -146,8 +146,11 @@ class TorchComponent:
 
         `module` is the component's own or a copy of it. Raises ContractError for what does not fit.
         """
+        return self.held(module(**_beside(module, fields)), rows)
+
+    def held(self, returned: Any, rows: int) -> dict[str, Tensor]:
+        """What a module returned for that many rows, by name. Raises ContractError, as above."""
         shapes, name = self.signature.shapes, self.options.name
-        returned = module(**_beside(module, fields))
         if type(returned) is not dict:
             if isinstance(returned, Tensor) and len(shapes) == 1:
                 returned = dict.fromkeys(shapes, returned)

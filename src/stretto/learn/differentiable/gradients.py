@@ -41,7 +41,9 @@ def _norms(tensors: list[Tensor]) -> list[float]:
     if not tensors:
         return []
     norms = torch._foreach_norm(tensors)  # noqa: SLF001  # `get_total_norm` calls it, for one number
-    found: list[float] = torch.stack([norm if norm.is_cpu else norm.cpu() for norm in norms]).tolist()
+    if all(norm.is_cpu for norm in norms):
+        return [norm.item() for norm in norms]
+    found: list[float] = torch.stack([norm.cpu() for norm in norms]).tolist()
     return found
 
 

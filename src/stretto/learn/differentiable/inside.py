@@ -152,6 +152,8 @@ class InsideNode(Node):
     ) -> tuple[dict[str, Tensor], Mapping[int, JsonObject]]:
         """What the module returns, and of which rows it was perturbed there."""
         adversary, module = batch.adversaries.get(self.name), batch.modules[self.name]
+        if adversary is None and not batch.is_elsewhere:
+            return self.component.held(module(**given), cohort.size), {}
         if adversary is None:
             return self.component.compute(module, given, cohort.size), {}
         runs = [batch.states.runs[life] for life in cohort.lives]
@@ -187,7 +189,7 @@ class InsideNode(Node):
 
 def _unknown(rewards: Sequence[Tensor], given: Mapping[str, Any]) -> Tensor | None:
     """[B], true where a reward is NaN of inputs that are numbers: it is not known. None where none is."""
-    if not math.isnan(sum(float(reward.detach().sum()) for reward in rewards)):
+    if not math.isnan(sum([sum(reward.tolist()) for reward in rewards])):
         return None
     found = torch.stack([torch.isnan(reward.detach()) for reward in rewards]).any(0).cpu()
     for value in given.values():

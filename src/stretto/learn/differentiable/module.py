@@ -223,6 +223,7 @@ class DifferentiableWorkflow(nn.Module):
             seeds=seeds,
             adversaries=self._adversaries if self.training else {},
             strangers=self._strangers if self.training else {},
+            is_elsewhere=not all(each.is_cpu for each in self._weights),
         )
         frame = ColumnFrame(len(data))
         cohort = Cohort(frame, "", range(len(data)), states.budget, is_whole=True)

@@ -100,6 +100,8 @@ class Underway:
     """Of each component that is perturbed in some runs, what does it."""
     strangers: Mapping[str, Stranger] = field(default_factory=dict)
     """The same of components outside."""
+    is_elsewhere: bool = False
+    """A module's parameters are on another device than the CPU, where columns are made."""
     weights_L: Tensor | None = None
     """Of each life, how likely it is among those of its run, with its graph; None while each run has one."""
     events: list[Event | Recorded | Stood] = field(default_factory=list)
