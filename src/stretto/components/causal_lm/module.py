@@ -119,6 +119,11 @@ class CausalLm(nn.Module):
         softs: dict[str, Tensor] = {}
         for name, soft in self.options.soft_prompts.items():
             given = self.soft[name].expand(rows, -1, -1) if soft.learnt else fields[name]
+            if not given.is_floating_point():
+                raise ContractError(
+                    f"component '{self.name}' is given the soft prompt '{name}' as {given.dtype}, through which no "
+                    "gradient passes; expected embeddings, which are real numbers"
+                )
             if given.shape[1:] != (soft.tokens, self.width):
                 raise ContractError(
                     f"component '{self.name}' is given the soft prompt '{name}' of shape {[*given.shape[1:]]}, where "

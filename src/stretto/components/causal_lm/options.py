@@ -97,8 +97,8 @@ def hold(options: LmOptions) -> LmOptions:
             raise UsageError(
                 f"the soft prompt '{name}' has no place in `prompt`: {there}. Write {{{name}}} where it stands"
             )
-    if not options.parts:
-        raise UsageError("`prompt` is empty, and a model continues nothing; write a text with {fields}")
+    if all(name in options.soft_prompts and options.soft_prompts[name].learnt for name in fields):
+        raise UsageError("`prompt` has no hole that a field fills, so it is always the same; write {field} in it")
     if not (options.chooses or options.gives):
         raise UsageError(
             "nothing comes out: give `chooses`, with alternatives, or `gives`, some of " + ", ".join(Gives)

@@ -1,5 +1,6 @@
 """A language model declared in a workflow file: loaded from this machine, run by the engine and as a module."""
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -199,6 +200,30 @@ def test_a_model_that_is_not_here_is_never_fetched_and_one_that_is_asks_nobody(
     told = str(refused.value)
     assert "no model 'someone/some-model'" in told
     assert "`hf download someone/some-model` fetches it, or `download: true`" in told
+
+
+def test_a_model_of_the_hub_is_taken_from_this_machines_copy(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    copy = tmp_path / "models--someone--tiny"
+    (copy / "refs").mkdir(parents=True)
+    (copy / "refs" / "main").write_text("0" * 40)
+    shutil.copytree(folder / "tiny", copy / "snapshots" / ("0" * 40))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    with load(folder) as here, load(folder, **{"model: tiny": "model: someone/tiny"}) as cached:
+        assert here.component("reader").card.digest == cached.component("reader").card.digest
+
+
+def test_a_model_that_cannot_be_fetched_is_told_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(*_: object, **options: object) -> None:
+        assert options == {"local_files_only": False}
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
+    with pytest.raises(SpecError, match=r"the Hub has none that could be fetched \(no route to host\)"):
+        load(folder, **{"model: tiny": "model: someone/tiny\n    download: true"})
 
 
 def test_without_a_tokenizer_a_model_is_refused(folder: Path) -> None:

@@ -172,6 +172,7 @@ def test_first_weights_are_decided_by_the_seed_and_the_digest_covers_model_and_p
         ({"prompt": "Ticket {"}, "`prompt` has '{' at character 8, which names no field"),
         ({"prompt": "Ticket {my text}"}, "'{my text}' at character 8"),
         ({"prompt": "Ticket {text}"}, "the soft prompt 'state' has no place in `prompt`: it has text. Write {state}"),
+        ({"prompt": "Ticket", "soft_prompts": {}}, "`prompt` has no hole that a field fills"),
         ({"soft_prompts": {"state": 0}}, "the soft prompt 'state' has 0 tokens; expected 1 or more"),
         ({"chooses": {}, "gives": ()}, "nothing comes out: give `chooses`"),
         ({"chooses": {"queue": ["billing"]}}, "the choice 'queue' has the alternatives ['billing']"),
@@ -202,6 +203,8 @@ def test_what_does_not_fit_is_refused_by_name(changes: dict[str, Any], expected:
 def test_a_soft_prompt_of_another_shape_and_a_prompt_beyond_the_window_are_refused() -> None:
     with pytest.raises(ContractError, match=r"'state' of shape \[3, 8\], where its model takes \[3, 16\]"):
         reader()(text=["bill"], state=torch.zeros(1, 3, 8))
+    with pytest.raises(ContractError, match=r"'state' as torch.int64, through which no gradient passes"):
+        reader()(text=["bill"], state=torch.zeros(1, 3, 16, dtype=torch.int64))
     with pytest.raises(ContractError, match=r"prompt of 49 tokens, after which 1 more may come; .* most 48"):
         reader()(text=[" ".join(["bill"] * 41)], state=torch.zeros(1, 3, 16))
     reader()(text=[" ".join(["bill"] * 39)], state=torch.zeros(1, 3, 16))
