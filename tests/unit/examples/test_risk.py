@@ -10,9 +10,11 @@ import pytest
 
 import stretto
 from examples.risk.components import UTILITY
+from examples.risk.judge import auc_of, judge
 from examples.risk.table import split_of, tasks
 from stretto.learn.tasks import Task
 from stretto.types.enums import RunStatus
+from stretto.types.json import Json
 
 WORKFLOW = Path(__file__).parents[3] / "examples" / "risk" / "workflow.yaml"
 
@@ -80,6 +82,31 @@ def test_the_table_becomes_tasks_that_the_workflow_takes(workflow: stretto.Workf
     for task in [*read[:10], *(task for task in read if _account(task)["education"] in (0, 5, 6))][:15]:
         run = workflow.run_sync(task.input, seed=1, reference=task.reference)
         assert run.status is RunStatus.OK, run.error
+
+
+async def test_a_judge_tells_what_decisions_come_to_as_they_would_be_served() -> None:
+    late: list[Json] = [2, 2, 2, 2, 2, 2]
+    early: list[Json] = [-1, -1, -1, -1, -1, -1]
+    cards = [
+        Task(
+            name=f"card-{number}",
+            input={"account": {**ACCOUNT, "status": late if defaulted else early}},
+            reference={"defaulted": defaulted},
+        )
+        for number, defaulted in enumerate([True, False, False, True])
+    ]
+    found = await judge(cards)
+    assert found == await judge(cards)  # the likeliest, so nothing is drawn
+    assert found.card_holders == 4
+    assert found.auc in (0.0, 0.5, 1.0)  # two alike who default, two alike who do not
+    shares = found.outcomes
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert set(shares.values()) <= {0.5, 1.0}
+
+
+def test_an_auc_counts_pairs_in_their_right_order_and_halves_of_equal_ones() -> None:
+    found = auc_of([0.9, 0.2, 0.2, 0.1], [True, True, False, False])
+    assert found == pytest.approx((2 + 1.5) / 4)
 
 
 def _account(task: Task) -> dict[str, Any]:
