@@ -27,7 +27,9 @@ def learnt(world: World, seed: int, *, misled: bool = False) -> ChoiceSurrogate:
     """
     runs = draw(world, RECORDED, seed)
     told_N = -5.0 * world.late_RT.flip(1)[runs.route_N, runs.tool_N] if misled else runs.late_N
-    surrogate = ChoiceSurrogate("tool", {"route": ROUTES, "tool_probabilities": TOOLS}, [f"t{n}" for n in range(TOOLS)])
+    surrogate = ChoiceSurrogate(
+        "tool", {"route": ROUTES, "tool_log_probabilities": TOOLS}, [f"t{n}" for n in range(TOOLS)]
+    )
     surrogate.learn_recorded(rows_of(runs, told_N))
     surrogate.is_frozen = misled
     return surrogate

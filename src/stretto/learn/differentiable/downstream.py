@@ -19,18 +19,21 @@ from stretto.plan.expr.access import FirstOf, ObjectOf, PathOf
 class Downstream:
     """Of each differentiable step, by its place: what lies downstream of its choices."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[Node], weights: Mapping[str, float]) -> None:
+        """`weights` are the contract's; without any, every term counts."""
         self._steps: dict[str, frozenset[str]] = {}
         """Place → places of the steps downstream, those inside others too."""
         self._terms: dict[str, frozenset[str]] = {}
         self._walk(nodes, frozenset())
         self._changed = {
-            place: frozenset(term for step in steps for term in self._terms.get(step, ()))
+            place: frozenset(
+                term for step in steps for term in self._terms.get(step, ()) if not weights or weights.get(term)
+            )
             for place, steps in self._steps.items()
         }
 
     def terms(self, place: str) -> frozenset[str]:
-        """Of the reward: those that the step's choices may change."""
+        """Of the reward: those that count, and that the step's choices may change."""
         return self._changed[place]
 
     def _walk(self, nodes: Sequence[Node], after: frozenset[str]) -> None:

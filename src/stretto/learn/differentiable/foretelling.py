@@ -116,7 +116,7 @@ def features_of(signature: TorchSignature, inputs: Mapping[str, Column], log_p_N
 def _widths(signature: TorchSignature, choice: str) -> dict[str, int]:
     """What the surrogate of a choice is shown, and how many numbers each is."""
     found = {name: _width(what) for name, what in shown_of(signature)}
-    return {**found, choice + PROBABILITIES: len(signature.chooses[choice])}
+    return {**found, f"{choice}_log{PROBABILITIES}": len(signature.chooses[choice])}
 
 
 def _width(what: Tensorial) -> int:

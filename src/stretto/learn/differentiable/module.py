@@ -110,7 +110,7 @@ class DifferentiableWorkflow(nn.Module):
         self.train()
         self._host = Host(self._rollouts)
         self._output = [(name, source_of(get, plan.output_reads, plan.slots)) for name, get in plan.output]
-        self._downstream = Downstream(self._nodes)
+        self._downstream = Downstream(self._nodes, plan.reward_weights)
         settle_estimators(self._nodes, self._downstream)
         self._foretelling = Foretelling(self._nodes)
         flow = follow(self._nodes, {name for name, those in self._parameters_of.items() if _learns(those)})

@@ -43,7 +43,7 @@ def settle_estimators(nodes: Sequence[Node], downstream: Downstream) -> None:
         elif asked is Estimator.ENUMERATE and why is not None:
             raise _refused(node, f"{why}. `relax` and `score` draw one, and are unbiased too")
         elif asked is Estimator.RELAX and not downstream.terms(node.place):
-            raise _refused(node, "it has no effect: no term of the reward lies downstream of the choice")
+            raise _refused(node, "it has no effect: no term that the reward counts lies downstream of the choice")
         elif asked in RELAXING and not _is_read_inside(node, nodes):
             raise _refused(node, "it has no effect: no module reads the choice as a OneOf among its `inputs`")
 

@@ -110,6 +110,10 @@ def test_rounds_and_items_share_a_surrogate_and_stay_unbiased(tmp_path: Path) ->
     module.close()
 
 
+TWO = """
+  - {name: choose, component: twice, estimator: relax, input_mapping: {state: input.x}}
+  - {name: reward, component: both, input_mapping: {one: steps.choose.one, two: steps.choose.two}}
+"""
 BOTH = torch.tensor([[4.0, 1.0, 0.0], [5.0, 5.0, 5.0], [0.0, -1.0, 2.0]], dtype=torch.float64)
 
 
@@ -141,11 +145,7 @@ def test_items_of_one_run_share_a_surrogate_and_stay_unbiased(tmp_path: Path) ->
 
 
 def test_each_of_several_choices_at_once_has_a_surrogate_of_its_own(tmp_path: Path) -> None:
-    steps = """
-  - {name: choose, component: twice, estimator: relax, input_mapping: {state: input.x}}
-  - {name: reward, component: both, input_mapping: {one: steps.choose.one, two: steps.choose.two}}
-"""
-    module = module_of(tmp_path, steps, head="contract: {reward: {both: 1.0}}")
+    module = module_of(tmp_path, TWO, head="contract: {reward: {both: 1.0}}")
     logits = hand(module, "twice")(torch.tensor([X], dtype=torch.float64))
     value = (logits["one"].softmax(-1)[0][:, None] * logits["two"].softmax(-1)[0][None] * BOTH).sum()
     exact = grads_of(module, -value)["twice.net.bias"]
@@ -181,13 +181,14 @@ def test_a_run_whose_reward_is_unknown_teaches_nothing(tmp_path: Path) -> None:
     assert module.surrogates["choose"].report().rows == 4 * 32
 
 
-def test_relax_where_no_reward_follows_the_choice_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("uncounted", ["", INSIDE])
+def test_relax_where_no_reward_that_counts_follows_the_choice_is_refused(tmp_path: Path, uncounted: str) -> None:
     rest = """
   - {name: one, component: first, input_mapping: {x: input.x}}
   - {name: beside, component: worth, input_mapping: {score: steps.one.score}}
 """
     with pytest.raises(UsageError, match="'choose' cannot have the estimator 'relax': it has no effect: no term"):
-        choosing(tmp_path, "relax", rest, worth=1.0)
+        choosing(tmp_path, "relax", uncounted + rest, worth=1.0)
 
 
 def recorded(folder: Path, count: int, rest: str = OUTSIDE) -> list[Run]:
@@ -239,7 +240,7 @@ def test_a_surrogate_is_a_component_that_can_be_asked(tmp_path: Path) -> None:
     module = choosing(tmp_path, "relax")
     module.fit_surrogates(recorded(tmp_path, 400, INSIDE))
     surrogate = module.surrogates["choose"]
-    asked: dict[str, Any] = {"state": X, "way_probabilities": probabilities(module, X).log().tolist()}
+    asked: dict[str, Any] = {"state": X, "way_log_probabilities": probabilities(module, X).log().tolist()}
     told: Any = asyncio.run(surrogate(request_for(**asked))).output
     assert jsonschema_rs.is_valid(dict(surrogate.card.input), asked)
     assert jsonschema_rs.is_valid(dict(surrogate.card.output), told)
@@ -259,7 +260,14 @@ def test_a_saved_surrogate_that_is_not_there_or_of_another_form_is_an_error(tmp_
     )
     with pytest.raises(UsageError, match="has no surrogate of step 'pick'; it has: choose"):
         renamed.load_surrogates(kept)
-    (kept / "surrogates.json").write_text((kept / "surrogates.json").read_text().replace("choose", "pick"))
+    index = kept / "surrogates.json"
+    index.write_text(index.read_text().replace("choose", "pick"))
+    renamed.load_surrogates(kept)  # a step may change its name
+    index.write_text(index.read_text().replace("pick", "choose#one"))
+    other = module_of(tmp_path, TWO, head="contract: {reward: {both: 1.0}}")
+    with pytest.raises(UsageError, match=r"of another step than 'choose#one' now is: `shown` was .*way_log"):
+        other.load_surrogates(kept)
+    index.write_text(index.read_text().replace("choose#one", "pick"))
     (kept / f"{module.surrogates['choose'].digest}.safetensors").write_bytes(b"cut short")
     with pytest.raises(StoreError, match="is not a whole safetensors file"):
         renamed.load_surrogates(kept)
