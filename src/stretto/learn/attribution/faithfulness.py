@@ -14,7 +14,7 @@ ORDERS: Final = 32
 
 
 POINTS: Final = 64
-"""Of a curve: with more units than that, several go at once."""
+"""Of a curve, at most."""
 
 
 def faithfulness(
@@ -25,13 +25,14 @@ def faithfulness(
     *,
     whole: Collection[str] = (),
     orders: int = ORDERS,
+    points: int = POINTS,
     seed: int = 0,
 ) -> Faithfulness:
     """Hold an attribution of the row against random orders of its units, which are as in `units_of`.
 
     Petsiuk, Das and Saenko 2018, "RISE", arXiv:1806.07421, section 4.2: areas under the deletion and the insertion
     curve, with the score scaled so that the row has 1 and the baseline 0. Units count in the direction in which the
-    row's score lies from the baseline's.
+    row's score lies from the baseline's. A curve has `points` or fewer: with more units than that, several go at once.
     """
     hold_pair("faithfulness", row, baseline)
     whole_F, nothing_F, units_F = flat(row), flat(baseline), units_of(row, whole)
@@ -43,7 +44,7 @@ def faithfulness(
     areas = torch.tensor(
         [
             [
-                (_area(score, row, units_F, order_U, *ends) - bottom) / height
+                (_area(score, row, units_F, order_U, points, *ends) - bottom) / height
                 for ends in ((whole_F, nothing_F), (nothing_F, whole_F))
             ]
             for order_U in tried
@@ -56,9 +57,11 @@ def faithfulness(
     )
 
 
-def _area(score: Score, row: Row, units_F: Tensor, order_U: Tensor, start_F: Tensor, end_F: Tensor) -> float:
+def _area(
+    score: Score, row: Row, units_F: Tensor, order_U: Tensor, points: int, start_F: Tensor, end_F: Tensor
+) -> float:
     """Mean score on the way from one vector of elements to the other, one unit after the other in this order."""
     units = len(order_U)
-    gone_P = torch.linspace(0, units, min(units, POINTS) + 1).round()
+    gone_P = torch.linspace(0, units, min(units, points) + 1).round()
     rank_F = order_U.argsort()[units_F]
     return float(scores(score, torch.where(rank_F < gone_P[:, None], end_F, start_F), row).mean())

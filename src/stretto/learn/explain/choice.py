@@ -19,7 +19,9 @@ from stretto.learn.attribution import (
     occlusion,
     units_of,
 )
+from stretto.learn.attribution.integrated import POINTS
 from stretto.learn.attribution.rows import flat
+from stretto.learn.explain.bounds import Bounds, bounds_for
 from stretto.learn.explain.chain import Asked, ChosenScore, Link, alone, inputs_of
 from stretto.learn.explain.embedded import Embedded, embedded, spelt
 from stretto.learn.explain.explained import ChoiceExplained, Part
@@ -56,7 +58,8 @@ def explain_chain(link: Link, asked: Asked, action: Action, *, others: Sequence[
             f"component '{name}' has neither inputs that carry gradients nor embeds tokens, so its choice "
             f"'{action.name}' has nothing that it could be attributed to"
         )
-    found = integrated_gradients(score, row, baseline)
+    bounds = _bounds(link, tokens)
+    found = integrated_gradients(score, row, baseline, points=min(POINTS, bounds.path), most_points=bounds.path)
     heads, logits = heads_and_logits(score, row, action, others)
     return ChoiceExplained(
         choice=action.name,
@@ -65,7 +68,7 @@ def explain_chain(link: Link, asked: Asked, action: Action, *, others: Sequence[
         score=found.score,
         baseline=found.baseline,
         residual=found.residual,
-        faith=faithfulness(score, row, baseline, found.values, whole=tokens),
+        faith=faithfulness(score, row, baseline, found.values, whole=tokens, points=bounds.curve),
         fields=_by_field(found),
         parts=_parts(link, score, row, baseline, tokens, found),
         through=tuple(each.path for each in link.all() if each is not link),
@@ -73,6 +76,11 @@ def explain_chain(link: Link, asked: Asked, action: Action, *, others: Sequence[
         logits=logits,
         heads=heads,
     )
+
+
+def _bounds(link: Link, tokens: Mapping[str, Embedded]) -> Bounds:
+    weights = sum(each.numel() for one in link.all() for each in one.component.module.parameters())
+    return bounds_for(weights, max((len(each.ids) for each in tokens.values()), default=1))
 
 
 def _baseline(link: Link, row: Row, others: Sequence[Asked]) -> dict[str, Tensor]:
