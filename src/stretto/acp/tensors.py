@@ -8,8 +8,7 @@ import numpy.typing as npt
 import safetensors
 from safetensors.numpy import load, save
 
-from stretto.acp import messages as m
-from stretto.types.card import Real, Tensor, Tensors
+from stretto.types.card import Real, Tensor
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
@@ -56,42 +55,6 @@ def _hold(name: str, array: npt.NDArray[Any], declared: Mapping[str, Tensor]) ->
 def not_finite(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
     """The name of an array that is not all numbers; empty where each is."""
     return next((name for name, each in arrays.items() if not np.isfinite(each).all()), "")
-
-
-def told_of(tensors: Tensors | None) -> m.Tensors:
-    """A card's tensors as they cross the wire."""
-    if tensors is None:
-        return m.Tensors()
-    return m.Tensors(inputs=_told(tensors.inputs), outputs=_told(tensors.outputs))
-
-
-def _told(tensors: Iterable[Tensor]) -> tuple[m.Tensor, ...]:
-    return tuple(m.Tensor(name=each.name, shape=each.shape, dtype=each.dtype) for each in tensors)
-
-
-def tensors_of(told: m.Tensors) -> Tensors | None:
-    """What a card from elsewhere tells of its tensors; None where it tells nothing.
-
-    Raises ValueError, in words, for what no card can hold.
-    """
-    if told == m.Tensors():
-        return None
-    return Tensors(inputs=_read("input", told.inputs), outputs=_read("output", told.outputs))
-
-
-def _read(side: str, told: Iterable[m.Tensor]) -> tuple[Tensor, ...]:
-    found: list[Tensor] = []
-    for each in told:
-        if not each.name or each.name in [other.name for other in found]:
-            raise ValueError(f"an {side} tensor is called {each.name!r}; expected a name, each once")
-        if each.dtype and each.dtype not in set(Real):
-            raise ValueError(f"the {side} tensor {each.name!r} is of {each.dtype!r}; expected {' or '.join(Real)}")
-        if any(size < 1 for size in each.shape):
-            raise ValueError(
-                f"the {side} tensor {each.name!r} has the shape {list(each.shape)}; expected sizes above 0"
-            )
-        found.append(Tensor(name=each.name, shape=tuple(each.shape), dtype=Real(each.dtype or Real.F32)))
-    return tuple(found)
 
 
 def _names(names: Collection[str]) -> str:

@@ -44,6 +44,10 @@ class When(StrEnum):
     """What it is asked has a field."""
     HAS_ANOTHER = "has_another"
     """Another input fits its schema too."""
+    HAS_TENSORS = "has_tensors"
+    """Its card tells its tensors, and what it is asked holds some."""
+    IS_PURE = "is_pure"
+    """The same, and what it is asked changes nothing."""
 
 
 class Form(StrEnum):
@@ -52,6 +56,23 @@ class Form(StrEnum):
     OBJECT = "object"
     TEXT = "text"
     """JSON as text: `inputJson`, `outputJson`."""
+
+
+class Pull(StrEnum):
+    """What is pulled back."""
+
+    FIRST = "first"
+    """Cotangents of all outputs, at the component's input."""
+    SECOND = "second"
+    """Others."""
+    BOTH = "both"
+    """A sum of the two."""
+    MISSHAPEN = "misshapen"
+    """The first, at inputs with a dimension more."""
+    UNKNOWN = "unknown"
+    """Cotangents of outputs that there are not."""
+    NOTHING = "nothing"
+    """Nothing at all."""
 
 
 class Named(StrEnum):
@@ -89,6 +110,10 @@ class Expect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     answer is stored and told again, with the same of everything that it said."""
     actions: bool = False
     """The answer carries at least one choice. Those that it carries are held to their rules in any case."""
+    combines: bool = False
+    """The gradients are the sum of those of the two exchanges before, as the cotangents are."""
+    of_answers: bool = False
+    """The gradients are those of the component's own answers, along random directions."""
     cards: int = 0
     """How many cards a description has; 0 is any number."""
     output_as: Form | None = None
@@ -137,6 +162,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The good request has another input, which fits the schema too."""
     input_as: Form = Form.OBJECT
     blob: Named | None = None
+    pull: Pull = Pull.FIRST
     by_name: bool = False
     """The good request to describe names the component."""
     http: Http | None = None

@@ -9,6 +9,7 @@ import msgspec
 from stretto.acp import messages as m
 from stretto.acp.kit.case import Exchange
 from stretto.acp.kit.inputs import another_than, asked_with
+from stretto.acp.kit.pulls import pulled_with
 from stretto.acp.names import STEP_VERBS, Verb
 from stretto.acp.version import CURRENT
 from stretto.plan.sample import sample_of
@@ -89,6 +90,8 @@ def request_for(subject: Subject, verb: Verb, exchange: Exchange, key: str) -> J
     good: JsonObject = {"envelope": envelope}
     if verb in STEP_VERBS:
         good |= asked_with(subject.input, subject.another or {}, exchange)
+    elif verb is Verb.VJP:
+        good |= pulled_with(subject.card, subject.input, exchange.pull)
     elif verb is Verb.REFLECT:
         good |= {"reward": 0.5, "credit": 0.25}
     elif verb is Verb.DESCRIBE:

@@ -9,6 +9,7 @@ from stretto.acp import messages as m
 from stretto.acp.blob import CAPABILITY
 from stretto.acp.kit.case import EVERY_VERB, Case, Exchange, Group, When
 from stretto.acp.kit.good import Subject, good_key, request_for
+from stretto.acp.kit.gradients import arrays_told, complaints_of, held_to_answers
 from stretto.acp.kit.judge import complaints
 from stretto.acp.kit.seen import Seen, Wire
 from stretto.acp.names import STEP_VERBS, Verb
@@ -101,6 +102,8 @@ _HOLDS: Final[Mapping[When, Callable[[Subject], bool]]] = {
     When.NEEDS_INPUT: lambda subject: bool(Check(subject.card.input or ANY_OBJECT).violations({})),
     When.HAS_INPUT: lambda subject: bool(subject.input),
     When.HAS_ANOTHER: lambda subject: subject.another is not None,
+    When.HAS_TENSORS: lambda subject: bool(arrays_told(subject)),
+    When.IS_PURE: lambda subject: bool(arrays_told(subject)) and subject.effect is Effect.PURE,
 }
 
 _ELSE: Final[Mapping[When, str]] = {
@@ -108,6 +111,8 @@ _ELSE: Final[Mapping[When, str]] = {
     When.NEEDS_INPUT: "its schema asks for nothing",
     When.HAS_INPUT: "it is asked nothing; give something: --input JSON",
     When.HAS_ANOTHER: "no other input is found that fits its schema",
+    When.HAS_TENSORS: "its card tells no tensors that its input holds",
+    When.IS_PURE: "its card tells no tensors that its input holds, or what it is asked is not pure",
 }
 
 
@@ -120,12 +125,28 @@ async def _verdict(case: Case, subject: Subject, wire: Wire) -> Verdict:
         verb = Verb(exchange.verb) if exchange.verb else subject.verb
         seen = await wire.send(verb, request_for(subject, verb, exchange, key), exchange)
         wrong = tuple(complaints(exchange.expect, seen, before, subject, verb))
+        unclear = ""
+        if not wrong and verb is Verb.VJP and exchange.expect.ok:
+            wrong, unclear = await _of_gradients(exchange, seen, before, subject, wire)
         before.append(seen)
+        if unclear:
+            return Verdict(case=case, skipped=unclear, took_ms=_took(before))
         if wrong:
             which = f"exchange {number} of {len(exchanges)}: " if len(exchanges) > 1 else ""
             told = tuple(which + each for each in wrong)
             return Verdict(case=case, complaints=told, sent=seen.sent, got=seen.got, took_ms=_took(before))
     return Verdict(case=case, took_ms=_took(before))
+
+
+async def _of_gradients(
+    exchange: Exchange, seen: Seen, before: Sequence[Seen], subject: Subject, wire: Wire
+) -> tuple[tuple[str, ...], str]:
+    """What is wrong with gradients that came, and why nobody can tell."""
+    wrong = tuple(complaints_of(exchange.expect, seen, before, subject))
+    if wrong or not exchange.expect.of_answers:
+        return wrong, ""
+    why, unclear = await held_to_answers(subject, wire, exchange)
+    return ((why,) if why else ()), unclear
 
 
 def _by_verb(exchange: Exchange, subject: Subject) -> list[Exchange]:

@@ -6,7 +6,7 @@ from stretto.acp import messages as m
 from stretto.acp.blob import CAPABILITY
 from stretto.acp.names import STEP_VERBS, Verb
 from stretto.acp.server.limits import Limits
-from stretto.acp.tensors import told_of
+from stretto.acp.tensor_fields import told_of
 from stretto.types.protocols import Component, Confirms, Differentiates, Reflects
 
 _MOST_USED_FIRST: Final = (Verb.EXECUTE, Verb.PLAN, Verb.OBSERVE)

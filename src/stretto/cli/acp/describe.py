@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from stretto.acp import json_form
-from stretto.acp.messages import DescribeResponse, WireCard
+from stretto.acp.messages import DescribeResponse, Tensor, WireCard
 from stretto.cli.acp.server import server_at
 from stretto.cli.help import VerbCommand
 from stretto.cli.options import AsJson
@@ -64,6 +64,7 @@ def _card(card: WireCard) -> RenderableType:
         "claims": ", ".join(name for name, said in _claims(card) if said),
         "input": _schema(card.input),
         "output": _schema(card.output),
+        "gradients": _gradients(card),
         "about": card.description,
     }
     rows = [(Text(f"  {name}", "dim"), (Text(fact),)) for name, fact in facts.items() if fact]
@@ -72,6 +73,17 @@ def _card(card: WireCard) -> RenderableType:
 
 def _claims(card: WireCard) -> tuple[tuple[str, bool], ...]:
     return (("idempotent", card.idempotent), ("confirms", card.confirms))
+
+
+def _gradients(card: WireCard) -> str:
+    """With respect to what it pulls back gradients of what."""
+    inputs, outputs = (", ".join(map(_tensor, each)) for each in (card.tensors.inputs, card.tensors.outputs))
+    return f"of {outputs} by {inputs}" if inputs and outputs else ""
+
+
+def _tensor(told: Tensor) -> str:
+    sizes = "".join(f"[{size}]" for size in told.shape)
+    return f"{told.name}{sizes}"
 
 
 def _schema(schema: object) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from stretto.acp.blob import CAPABILITY
 from stretto.acp.messages import DescribeResponse, WireCard
 from stretto.acp.names import STEP_VERBS, Verb
-from stretto.acp.tensors import tensors_of
+from stretto.acp.tensor_fields import tensors_of
 from stretto.acp.version import is_spoken
 from stretto.types.card import ANY_ACTION, ANY_OBJECT, Card, Tensors
 from stretto.types.enums import Effect

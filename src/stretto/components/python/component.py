@@ -13,6 +13,7 @@ from stretto.components.python.invoke import Invoke
 from stretto.components.python.options import Options, check_action_field, check_calls, check_inline
 from stretto.components.python.place import refuse
 from stretto.components.python.signature import Function, Signature, read_signature
+from stretto.components.python.tensors import tensors_of
 from stretto.types.card import CHOOSES, Card
 from stretto.types.ids import RunId
 from stretto.types.messages import Request, Response, RunInfo
@@ -104,6 +105,7 @@ class PythonComponent:
                 *((CHOOSES,) if options.trainable else ()),
             ),
             description=options.description or _first_line(target),
+            tensors=tensors_of(target),
         )
 
 

@@ -5,12 +5,12 @@ from typing import Any, Final
 from stretto.components.codes import ComponentCode
 from stretto.components.python.component import ClassComponent
 from stretto.components.python.place import refuse
+from stretto.components.python.tensors import VJP
 from stretto.types.abilities import with_abilities
 from stretto.types.errors import ContractError
 from stretto.types.signals import Cotangents, Signal
 
 REFLECT: Final = "reflect"
-VJP: Final = "vjp"
 
 
 class _Reflecting:

@@ -1,14 +1,14 @@
 """A module's vector-Jacobian product for one row, as who served it is asked for it from elsewhere."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import torch
 from torch import Tensor as TorchTensor
 
 from stretto.acp import tensors
 from stretto.components.torch import choices
-from stretto.components.torch.shape import DType, Shape
+from stretto.components.torch.shape import Shape
 from stretto.components.torch.signature import PROBABILITIES, REFERENCE, TorchSignature
 from stretto.components.torch.values import tensor_of
 from stretto.types.card import Real, Tensor, Tensors
@@ -16,25 +16,17 @@ from stretto.types.errors import Code, ComponentError
 from stretto.types.json import Json, JsonObject
 from stretto.types.signals import Cotangents
 
-_REAL: Final = {DType.FLOAT32: Real.F32, DType.FLOAT64: Real.F64}
-
 
 def tensors_of(signature: TorchSignature) -> Tensors:
     """What of a module can be differentiated from elsewhere: float inputs that carry a gradient, with respect to which
     it is for float outputs and for the probabilities of choices."""
-    inputs = [
-        _tensor(each.name, each.what) for each in signature.tensors if each.carries and isinstance(each.what, Shape)
-    ]
-    outputs = [_tensor(name, shape) for name, shape in signature.outputs.items() if shape.dtype.is_real]
+    inputs = [each.what.field(each.name) for each in signature.tensors if each.carries and isinstance(each.what, Shape)]
+    outputs = [shape.field(name) for name, shape in signature.outputs.items() if shape.dtype.is_real]
     outputs += [
         Tensor(name=name + PROBABILITIES, shape=(len(names),), dtype=Real.F64)
         for name, names in signature.chooses.items()
     ]
     return Tensors(inputs=tuple(inputs), outputs=tuple(outputs))
-
-
-def _tensor(name: str, shape: Shape) -> Tensor:
-    return Tensor(name=name, shape=shape.dims, dtype=_REAL[shape.dtype])
 
 
 class Asked:

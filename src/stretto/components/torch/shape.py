@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from stretto.components.codes import ComponentCode
+from stretto.types.card import Real, Tensor
 from stretto.types.errors import Problem, SpecError
 from stretto.types.json import Json, JsonObject
 
@@ -20,6 +21,9 @@ class DType(StrEnum):
     def is_real(self) -> bool:
         """Whether gradients pass through it."""
         return self is not DType.INT64
+
+
+_REAL: Final = {DType.FLOAT32: Real.F32, DType.FLOAT64: Real.F64}
 
 
 class Shape:
@@ -58,6 +62,10 @@ class Shape:
         for dim in reversed(self.dims):
             row = [row] * dim
         return row
+
+    def field(self, name: str) -> Tensor:
+        """As a card tells of a field; for real numbers."""
+        return Tensor(name=name, shape=self.dims, dtype=_REAL[self.dtype])
 
     def __repr__(self) -> str:
         told = [str(dim) for dim in self.dims]

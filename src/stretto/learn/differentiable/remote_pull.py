@@ -15,13 +15,14 @@ import torch
 from torch import Tensor
 
 from stretto.acp import tensors as wire
+from stretto.acp.difference import Arrays, Claim
+from stretto.acp.projection import Probe, Verdict, judge
 from stretto.components.acp.answer import EVIDENCE
 from stretto.components.acp.pinned import ANSWERED_BY
 from stretto.engine.call import StepCall
 from stretto.engine.state import Lane, StepFailed
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.remote_check import Checking, Probe, Verdict, judge
-from stretto.learn.differentiable.remote_difference import Arrays, Claim
+from stretto.learn.differentiable.remote_check import Checking
 from stretto.learn.differentiable.underway import Underway
 from stretto.plan.model import CallOp
 from stretto.record.model import StepRecord

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Protocol
 
 CARD = {
     "name": "tiny", "version": "1.0.0", "kind": "python", "digest": "tiny-1", "verbs": ["execute", "observe"],
@@ -172,9 +172,15 @@ def _parsed(text: str | bytes) -> Any:
         raise RefusalError("invalid_argument", "MALFORMED", "it is no JSON") from error
 
 
+class Answers(Protocol):
+    """What stands behind the server."""
+
+    def answer(self, path: str, message: dict[str, Any]) -> dict[str, Any]: ...
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    tiny: Tiny
+    tiny: Answers
     lie: Lie
 
     def do_GET(self) -> None:  # as http.server has it
@@ -233,8 +239,8 @@ def _refused(refusal: RefusalError) -> Said:
 class Serving:
     """The server at a free port, while it is entered."""
 
-    def __init__(self, lie: Lie | None = None) -> None:
-        handler = type("Handler", (_Handler,), {"tiny": Tiny(), "lie": lie or Lie()})
+    def __init__(self, lie: Lie | None = None, answers: Answers | None = None) -> None:
+        handler = type("Handler", (_Handler,), {"tiny": answers or Tiny(), "lie": lie or Lie()})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))

@@ -1,12 +1,13 @@
 """A class that learns on its own side, or can be differentiated, says so by its methods."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import stretto
 from stretto.components.python.component import ClassComponent
 from stretto.components.python.decorator import component_of
+from stretto.types.card import Real, Tensor, Tensors
 from stretto.types.errors import ContractError, SpecError
 from stretto.types.ids import RunId, StepPath
 from stretto.types.messages import RunInfo
@@ -79,3 +80,43 @@ async def test_what_is_no_answer_is_refused() -> None:
 def test_a_class_of_scope_run_cannot_be_told_after_its_runs() -> None:
     with pytest.raises(SpecError, match="it is asked after the run, whose instance has gone"):
         stretto.component("planner", scope="run")(Learner)
+
+
+class Sloping(Plain):
+    vjp_inputs: ClassVar = {"at": stretto.Shape(3), "by": stretto.Shape(dtype="float64")}
+    vjp_outputs: ClassVar = {"height": stretto.Shape()}
+
+    def vjp(self, asked: Cotangents) -> bytes:
+        return asked.cotangents
+
+
+def test_a_class_that_differentiates_tells_its_tensors_in_its_card() -> None:
+    assert made(Sloping).card.tensors == Tensors(
+        inputs=(Tensor(name="at", shape=(3,)), Tensor(name="by", dtype=Real.F64)), outputs=(Tensor(name="height"),)
+    )
+    assert made(Blocking).card.tensors is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"vjp_inputs": {"at": stretto.Shape(3)}}, "has `vjp_inputs` and no `vjp_outputs`"),
+        ({"vjp_outputs": {"at": stretto.Shape(3)}}, "has `vjp_outputs` and no `vjp_inputs`"),
+        ({"vjp_inputs": {"at": 3}, "vjp_outputs": {"h": stretto.Shape()}}, "`vjp_inputs` of 'Told' says of 'at' 3"),
+        ({"vjp_inputs": {}, "vjp_outputs": {"h": stretto.Shape()}}, "`vjp_inputs` of 'Told' is {}"),
+        (
+            {"vjp_inputs": {"at": stretto.Shape(dtype="int64")}, "vjp_outputs": {"h": stretto.Shape()}},
+            "says of 'at' Shape\\(dtype='int64'\\)",
+        ),
+    ],
+)
+def test_what_has_no_gradient_is_refused(fields: dict[str, Any], said: str) -> None:
+    told = made(type("Told", (Blocking,), fields))
+    with pytest.raises(SpecError, match=said):
+        told.card  # noqa: B018
+
+
+def test_tensors_without_vjp_are_refused() -> None:
+    fields = {"vjp_inputs": {"at": stretto.Shape(3)}, "vjp_outputs": {"h": stretto.Shape()}}
+    with pytest.raises(SpecError, match="'Told' has `vjp_inputs` and no `vjp`"):
+        made(type("Told", (Plain,), fields)).card  # noqa: B018

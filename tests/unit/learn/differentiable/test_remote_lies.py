@@ -13,8 +13,8 @@ import torch
 from stretto.acp import messages as m, tensors
 from stretto.acp.failure import AcpError, Failure
 from stretto.acp.names import Verb
+from stretto.acp.projection import Verdict
 from stretto.learn.differentiable.module import DifferentiableWorkflow
-from stretto.learn.differentiable.remote_check import Verdict
 from stretto.types.errors import Code, ContractError
 from tests.unit.learn.differentiable.elsewhere import Elsewhere
 from tests.unit.learn.differentiable.there_and_back import REQUESTS, Load, of_first
