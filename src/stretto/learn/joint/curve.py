@@ -46,9 +46,12 @@ class Curve:
         except (OSError, msgspec.MsgspecError) as error:
             raise StoreError(f"{self.path} is no learning curve: {error}. Train in another folder") from error
 
-    def cut(self, reports: int) -> Sequence[JointReport]:
-        """Drop what comes after so many reports, as a crash leaves it; returns these."""
+    def cut(self, reports: int, *, forget_last_evaluation: bool = False) -> Sequence[JointReport]:
+        """Drop what comes after so many reports, as a crash leaves it, and an evaluation that a training that goes on
+        would not have made; returns what is left."""
         kept = self.read(reports)
+        if forget_last_evaluation and kept:
+            kept[-1] = msgspec.structs.replace(kept[-1], held_out=None)
         if len(kept) < reports:
             raise StoreError(
                 f"{self.path} holds {len(kept)} reports, and the training in its folder has made {reports}; restore "

@@ -30,6 +30,14 @@ class Best(msgspec.Struct, frozen=True, kw_only=True):
     """By component, of those that have weights."""
 
 
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """What evaluations have come to."""
+
+    best: Best | None
+    waited: int
+    """Evaluations since the best one."""
+
+
 class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
     """How far a joint training is, and what it is pinned to."""
 
@@ -49,6 +57,8 @@ class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
     """How many of the last updates, in a row, left the weights as they were."""
     waited: int = 0
     """Evaluations since the best one."""
+    before_end: Standing | None = None
+    """What stood before an evaluation that was made for the end alone, and which a training that goes on forgets."""
     weights: Mapping[str, Digest] = msgspec.field(default_factory=dict)
     """By component, of the last update."""
     best: Best | None = None
@@ -59,6 +69,12 @@ class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
         """Whether as many evaluations brought nothing better as it has patience for."""
         patience = self.options.patience
         return patience is not None and self.waited >= patience
+
+    @property
+    def kept_weights(self) -> list[Mapping[str, Digest]]:
+        """The weights whose files are not deleted."""
+        bests = [self.best, self.before_end.best if self.before_end is not None else None]
+        return [self.weights, *(best.weights for best in bests if best is not None)]
 
     @property
     def has_ended(self) -> bool:

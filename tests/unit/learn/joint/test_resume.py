@@ -46,6 +46,21 @@ def test_a_resumed_training_comes_to_the_same_numbers_to_the_last_bit(
     assert same(tmp_path, "whole", "parts")
 
 
+@pytest.mark.parametrize("patience", [None, 1])
+def test_an_evaluation_that_the_end_alone_asked_for_is_forgotten_by_a_training_that_goes_on(
+    tmp_path: Path, patience: int | None
+) -> None:
+    workflow(tmp_path)
+    options: dict[str, Any] = {"evaluate_every": 4, "patience": patience}
+    trained(tmp_path, place="whole", **options, updates=9)
+    first = trained(tmp_path, place="parts", **options, updates=3)
+    assert first.reports[-1].held_out is not None
+    second = trained(tmp_path, place="parts", **options, updates=5, resume=True)
+    assert [report.update for report in second.reports if report.held_out is not None] == [0, 4, 5]
+    trained(tmp_path, place="parts", **options, updates=9, resume=True)
+    assert same(tmp_path, "whole", "parts")
+
+
 class Killed(BaseException):
     """As a kill would, it ends everything; unlike a kill, it lets a test go on."""
 
