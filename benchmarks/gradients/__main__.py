@@ -16,13 +16,13 @@ Stdout ends with one line of JSON; progress goes to stderr.
   every `backward` of a run does. `by_hand_ms`: of the CPU, what those take.
 - `utility`, `utility_hgb`, `utility_ppo_final`, `utility_ppo_best`: mean of five seeds on unseen card holders, of
   `examples/risk` after all of the train part, of boosted trees, and of PPO after 150,000 runs and at its best
-  checkpoint on validation, with the best of three learning rates on validation. `..._seeds`: each seed's.
-  `accuracy..._at_50` to `_at_100`: share of right calls at that coverage (`risk/measures.py` says what is one).
+  checkpoint on validation, with the best of three learning rates on validation; `..._with_person` of `examples/risk`
+  when it is told sex, age and marriage. `auc...`: of the risk. `..._seeds`: each seed's. `accuracy..._at_50` to
+  `_at_100`: share of right calls at that coverage (`risk/measures.py` says what is one).
 - `runs_to_ppo_final`, `updates_to_ppo_final`, `runs_ratio_at_ppo_final`: the smallest training of `examples/risk` from
-  which on its mean utility is no less than PPO's final one, and how many times as many runs PPO took; the same `_best`,
-  where PPO's runs are `runs_of_ppo_best`, the mean over the seeds.
-- `auc`, `auc_hgb`: of the risk, on unseen card holders. `utility_with_person`, `auc_with_person`: of `examples/risk`
-  when it is told sex, age and marriage.
+  which on its mean utility is no less than PPO's final one, and how many times as many runs PPO took, beside its own
+  `runs_of_...` and `updates_of_...`; the same `_best`, where PPO's are means over the seeds. `..._seeds`: each seed's
+  own curve held to its own PPO.
 
 What needs the table of card holders, `../shared/data/credit_taiwan` or `--table`, is in `missing` without it. Learning
 curves are kept in `build/gradients`: `risk.jsonl` and `risk.png`.

@@ -4,7 +4,7 @@ A ratio of runs is PPO's over ours: the mean over the seeds, over the smallest t
 unseen card holders, in the mean over the seeds, than PPO.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -29,21 +29,27 @@ def summed_up(found: Measurements) -> dict[str, Any]:
     every = max(point.runs for point in found.ours)
     whole = [point for point in found.ours if point.runs == every]
     final, best = _final(found.ppo), _best(found.ppo)
-    at_final, at_best = _reached(found.ours, mean_utility(final)), _reached(found.ours, mean_utility(best))
-    best_runs = fmean(point.runs for point in best)
     return {
-        "updates_to_ppo_final": at_final[0].updates if at_final else None,
-        "runs_to_ppo_final": at_final[0].runs if at_final else None,
-        "runs_ratio_at_ppo_final": final[0].runs / at_final[0].runs if at_final else None,
-        "updates_to_ppo_best": at_best[0].updates if at_best else None,
-        "runs_to_ppo_best": at_best[0].runs if at_best else None,
-        "runs_ratio_at_ppo_best": best_runs / at_best[0].runs if at_best else None,
-        "runs_of_ppo_best": best_runs,
-        **_utilities({"": whole, "_hgb": found.trees, "_ppo_final": final, "_ppo_best": best}),
-        "auc": _mean_auc(whole),
-        "auc_hgb": _mean_auc(found.trees),
-        "utility_with_person": mean_utility(found.with_person),
-        "auc_with_person": _mean_auc(found.with_person),
+        **_reaching("final", found.ours, final),
+        **_reaching("best", found.ours, best),
+        **_measures({"": whole, "_hgb": found.trees, "_ppo_final": final, "_ppo_best": best}),
+        **_measures({"_with_person": found.with_person}),
+    }
+
+
+def _reaching(name: str, ours: Sequence[Point], ppo: Sequence[Point]) -> dict[str, Any]:
+    """What it took to come to PPO's utility, of the mean and of every seed by itself, and what it took PPO."""
+    there = _reached(ours, mean_utility(ppo))
+    runs = fmean(point.runs for point in ppo)
+    alone = [_reached((each for each in ours if each.seed == point.seed), point.test.utility) for point in ppo]
+    return {
+        f"updates_to_ppo_{name}": there[0].updates if there else None,
+        f"runs_to_ppo_{name}": there[0].runs if there else None,
+        f"runs_to_ppo_{name}_seeds": [each[0].runs if each else None for each in alone],
+        f"runs_ratio_at_ppo_{name}": runs / there[0].runs if there else None,
+        f"learner_ppo_{name}": ppo[0].learner,
+        f"runs_of_ppo_{name}": runs,
+        f"updates_of_ppo_{name}": fmean(point.updates for point in ppo),
     }
 
 
@@ -78,16 +84,16 @@ def _reached(points: Iterable[Point], utility: float) -> list[Point]:
     return found
 
 
-def _utilities(of: dict[str, Sequence[Point]]) -> dict[str, Any]:
-    """Means, every seed's, and how often calls are right by coverage."""
-    found: dict[str, Any] = {f"utility{name}": mean_utility(points) for name, points in of.items()}
-    found |= {f"utility{name}_seeds": [p.test.utility for p in points] for name, points in of.items()}
+def _measures(of: Mapping[str, Sequence[Point]]) -> dict[str, Any]:
+    """Means and every seed's utility and AUC, and how often calls are right by coverage."""
+    found: dict[str, Any] = {}
     for name, points in of.items():
-        found |= {
-            f"accuracy{name}_at_{round(100 * each)}": fmean(p.test.accuracy[each] for p in points) for each in COVERAGES
-        }
+        found[f"utility{name}"] = mean_utility(points)
+        found[f"utility{name}_seeds"] = [point.test.utility for point in points]
+        aucs = [point.test.auc for point in points if point.test.auc is not None]
+        if aucs:
+            found[f"auc{name}"] = fmean(aucs)
+            found[f"auc{name}_seeds"] = aucs
+        for each in COVERAGES:
+            found[f"accuracy{name}_at_{round(100 * each)}"] = fmean(point.test.accuracy[each] for point in points)
     return found
-
-
-def _mean_auc(points: Iterable[Point]) -> float:
-    return fmean(point.test.auc for point in points if point.test.auc is not None)

@@ -46,7 +46,8 @@ def test_of_ppo_the_rate_and_the_checkpoint_are_chosen_on_validation() -> None:
     told = found({100: 0.5})
     assert told["utility_ppo_final"] == pytest.approx(0.3)
     assert told["utility_ppo_best"] == pytest.approx(0.4)
-    assert told["runs_of_ppo_best"] == 2_000
+    assert (told["learner_ppo_final"], told["learner_ppo_best"]) == ("slow", "fast")
+    assert (told["runs_of_ppo_best"], told["updates_of_ppo_best"]) == (2_000, 200)
     assert told.keys() >= {*KEYS}
 
 
@@ -55,13 +56,16 @@ def test_a_utility_is_reached_by_the_smallest_training_after_which_none_falls_be
     assert (told["runs_to_ppo_final"], told["updates_to_ppo_final"]) == (200, 20)
     assert told["runs_ratio_at_ppo_final"] == pytest.approx(3_000 / 200)
     assert told["runs_ratio_at_ppo_best"] == pytest.approx(2_000 / 400)
+    assert told["runs_to_ppo_best_seeds"] == [400, 400]
     assert told["utility"] == pytest.approx(0.45)
+    assert told["auc_with_person"] == pytest.approx(0.8)
 
 
 def test_what_is_not_reached_has_no_ratio() -> None:
     told = found({100: 0.5, 200: 0.35})
     assert told["runs_ratio_at_ppo_final"] == pytest.approx(3_000 / 100)
     assert told["runs_ratio_at_ppo_best"] is None
+    assert told["runs_to_ppo_best_seeds"] == [None, None]
 
 
 def test_a_right_call_approves_who_pays_and_the_surest_are_called_first() -> None:
