@@ -260,3 +260,57 @@ def test_a_version_that_takes_or_gives_something_else_is_refused(tmp_path: Path)
     other = loaded(tmp_path, CHOICE, head=OF_WAY).component("chooser")
     with pytest.raises(UsageError, match="the version 'chooser' returns"):
         made(tmp_path, "second", Perturbation(worse=[other]))
+
+
+@pytest.mark.parametrize("kind", ["noise", "random", "worse"])
+def test_a_component_is_perturbed_in_all_rounds_and_items_of_a_run_or_in_none(tmp_path: Path, kind: str) -> None:
+    steps = """
+  - name: each
+    for_each: "input.states"
+    steps:
+      - {name: two, component: second, input_mapping: {state: item}}
+  - name: again
+    repeat:
+      max_rounds: 2
+      steps:
+        - {name: two, component: second, input_mapping: {state: input.x}}
+  - {name: worth, component: worth, input_mapping: {score: steps.again.last.two.score}}
+"""
+    how = Perturbation(
+        share=0.5,
+        noise=0.5 if kind == "noise" else 0.0,
+        random=kind == "random",
+        worse=[other_second(tmp_path)] if kind == "worse" else (),
+    )
+    module = made(tmp_path, "second", how, steps=steps, output="{score: steps.again.last.two.score}")
+    inputs = [{**each, "states": [each["x"]] * (1 + row % 3)} for row, each in enumerate(rows(12))]
+    outcome = module(inputs, seeds=range(12))
+    assert 0 < len(outcome.perturbed) < 12
+    for row, run in enumerate(outcome.runs):
+        made_by_second = [step for step in run.steps if step.component == "second"]
+        assert len(made_by_second) == 3 + row % 3
+        assert {"perturbed" in step.evidence for step in made_by_second} == {row in outcome.perturbed}
+    assert outcome.backward().norms["second"] > 0
+
+
+def test_a_random_choice_that_is_enumerated_is_worth_the_mean_of_its_alternatives(tmp_path: Path) -> None:
+    steps = CHOICE.replace("estimator: score", "estimator: enumerate")
+    how = Perturbation(share=0.5, random=True)
+    module = made(tmp_path, "chooser", how, steps=steps, head=OF_WAY, output="{way: steps.choose.way}")
+    outcome = module(rows(20), seeds=range(20))
+    assert 0 < len(outcome.perturbed) < 20
+    for row in outcome.perturbed:
+        assert outcome.rewards[row].item() == pytest.approx((1.0 + 3.0 - 2.0) / 3)
+    left_alone = [row for row in range(20) if row not in outcome.perturbed]
+    p = hand(module, "chooser")(hand(module, "first")(xs(rows(20)))["state"]).softmax(-1)
+    worth = (p @ torch.tensor([1.0, 3.0, -2.0], dtype=torch.float64))[left_alone]
+    assert torch.allclose(outcome.rewards[left_alone], worth)
+    assert same(grads_of(module, outcome.loss), grads_of(module, -worth.sum() / 20), rtol=1e-4)
+
+
+def test_it_is_perturbed_where_numbers_are_short_too(tmp_path: Path) -> None:
+    module = made(tmp_path, "second", Perturbation(share=0.5, noise=0.5, random=True, worse=[other_second(tmp_path)]))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        outcome = module(rows(32), seeds=range(32))
+    assert outcome.perturbed
+    assert bool(torch.isfinite(outcome.rewards).all())
