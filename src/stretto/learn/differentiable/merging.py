@@ -7,6 +7,7 @@ from torch import Tensor
 
 from stretto.components.torch.shape import DType, Shape
 from stretto.components.torch.values import tensor_of
+from stretto.learn.differentiable.answered import Answered
 from stretto.learn.differentiable.columns import Choices, Column, Fields, Mixed, Rows, Tensors
 from stretto.types.json import Json
 
@@ -28,6 +29,11 @@ def select(mask: Tensor, one: Column, other: Column) -> Column:
     if isinstance(one, Fields) and isinstance(other, Fields) and one.fields.keys() == other.fields.keys():
         fields = {name: select(mask, one.fields[name], other.fields[name]) for name in one.fields}
         return Fields(fields, one.size, _where_present(mask, one, other))
+    if isinstance(one, Answered) or isinstance(other, Answered):
+        names = {name: None for each in (one, other) if isinstance(each, Answered) for name in each.tensors}
+        return Answered(
+            _told(mask, one, other), {name: select(mask, one.below(name), other.below(name)) for name in names}
+        )
     if mask.all():
         return one
     if not mask.any():

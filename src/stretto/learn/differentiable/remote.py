@@ -7,7 +7,7 @@ inputs.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 import torch
 from torch import Tensor
@@ -16,10 +16,10 @@ from stretto.components.torch.component import TorchComponent
 from stretto.components.torch.shape import DType, Shape
 from stretto.components.torch.values import tensor_of
 from stretto.engine.state import RunState
+from stretto.learn.differentiable.answered import Answered
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Column, Mixed, Rows, Tensors
+from stretto.learn.differentiable.columns import Column, Mixed, Tensors
 from stretto.learn.differentiable.fitting import fitted
-from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.outside import OutsideNode, call_outside, rows_of
 from stretto.learn.differentiable.remote_check import Checking
 from stretto.learn.differentiable.remote_function import through
@@ -29,12 +29,10 @@ from stretto.plan.model import CallOp
 from stretto.types import card
 from stretto.types.enums import StepStatus
 from stretto.types.errors import ContractError
-from stretto.types.json import Json, PathPart
+from stretto.types.json import Json
 from stretto.types.protocols import Differentiates
 
 _DTYPES: Final = {card.Real.F32: DType.FLOAT32, card.Real.F64: DType.FLOAT64}
-
-_Told: TypeAlias = Mapping[str, Tensors]
 
 
 def pulls_back(op: CallOp) -> bool:
@@ -58,10 +56,10 @@ class RemoteNode(OutsideNode):
         given = {name for name, _ in self.inputs}
         self._given = [each for each in told.inputs if each.name in given]
 
-    def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
-        leaves = self._leaves(inputs) if torch.is_grad_enabled() else {}
+    def _own(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
+        leaves = self._leaves(inputs) if torch.is_grad_enabled() and self.passing is None else {}
         if not leaves:
-            return super().work(batch, cohort, inputs)
+            return super()._own(batch, cohort, inputs)
         data = rows_of(inputs, cohort.size)
         before = {life: len(state.run.steps) for life, state in _states(batch, cohort)}
         column = call_outside(batch, self.call, cohort, data, self.length)
@@ -116,31 +114,6 @@ class RemoteNode(OutsideNode):
             ) from error
         here = torch.tensor([each is not None for each in values])
         return Mixed(value, None if bool(here.all()) else here, values)
-
-
-class Answered(Rows):
-    """What was answered, as it was told, with the graph of those fields that are tensors."""
-
-    def __init__(self, values: list[Json], tensors: _Told) -> None:
-        super().__init__(values)
-        self._tensors = tensors
-
-    def below(self, part: PathPart) -> Column:
-        return self._tensors[part] if isinstance(part, str) and part in self._tensors else super().below(part)
-
-    def take(self, index: Index) -> Column:
-        values = self.values
-        taken = {name: each.take(index) for name, each in self._tensors.items()}
-        return Answered([values[row] for row in index.rows], _all_tensors(taken))
-
-    def scatter(self, index: Index, size: int) -> Column:
-        spread = super().scatter(index, size)
-        scattered = {name: each.scatter(index, size) for name, each in self._tensors.items()}
-        return Answered(spread.json, _all_tensors(scattered))
-
-
-def _all_tensors(columns: Mapping[str, Column]) -> _Told:
-    return {name: each for name, each in columns.items() if isinstance(each, Tensors)}
 
 
 def _shape(told: card.Tensor) -> Shape:

@@ -7,7 +7,12 @@ import torch
 
 from stretto.acp.failure import AcpError, Failure
 from stretto.acp.names import Verb
+from stretto.learn import Perturbation
+from stretto.learn.differentiable.answered import Answered
+from stretto.learn.differentiable.columns import Rows, Tensors
+from stretto.learn.differentiable.merging import select
 from stretto.types.errors import Code, UsageError
+from stretto.types.json import Json
 from tests.unit.learn.differentiable.elsewhere import Elsewhere
 from tests.unit.learn.differentiable.there_and_back import REQUESTS, Load, of_first
 
@@ -109,3 +114,21 @@ def test_what_learns_elsewhere_is_frozen_from_here(load: Load) -> None:
         load(train=["middle"])
     with pytest.raises(UsageError, match="check_remote is -1; expected a whole number of rows"):
         load(check_remote=-1)
+
+
+def test_one_that_pulls_gradients_back_is_not_perturbed(load: Load) -> None:
+    with pytest.raises(UsageError, match="'middle' of kind torch, nor a step outside that calls it and returns"):
+        load(perturb={"middle": Perturbation(share=0.5, random=True)})
+
+
+def test_what_is_chosen_from_keeps_the_graph_beside_what_has_none() -> None:
+    value = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    told: list[Json] = [{"y": 1.0, "z": "a"}, {"y": 2.0, "z": "b"}, {"y": 3.0, "z": "c"}]
+    away = Answered(told, {"y": Tensors(value)})
+    merged = select(torch.tensor([True, False, True]), away, Rows([{"y": 7.0}] * 3))
+    assert merged.json == [told[0], {"y": 7.0}, told[2]]
+    found = merged.below("y")
+    assert isinstance(found, Tensors)
+    found.value.sum().backward()  # type: ignore[no-untyped-call]  # torch's own
+    assert value.grad is not None
+    assert value.grad.tolist() == [1.0, 0.0, 1.0]
