@@ -92,6 +92,8 @@ class JointTraining:
     def _tell(self, result: "JointResult", picture: Path | None) -> None:
         show(shown_in_terminal(result.reports))
         show(_came_to(result))
+        for report in result.surrogates.values():
+            results().print(str(report), soft_wrap=True, highlight=False)
         results().print(f"weights: {result.folder / WEIGHTS}", soft_wrap=True)  # a path that is cut cannot be copied
         told = [] if picture is None else [f"picture: {picture}"]
         file, folder = shlex.quote(str(self._command.file)), shlex.quote(str(result.folder))
@@ -122,6 +124,7 @@ def _print(result: "JointResult", picture: Path | None) -> None:
             "checkpoints": {name: str(path) for name, path in result.checkpoints.items()},
             "best": {"update": result.best.update, "reward_mean": result.best.reward_mean},
             "ended_early": result.has_ended_early,
+            "surrogates": [msgspec.to_builtins(report) for report in result.surrogates.values()],
             "picture": None if picture is None else str(picture),
             "updates": [msgspec.to_builtins(report) for report in result.reports],
         }

@@ -69,6 +69,13 @@ def test_a_workflow_of_networks_alone_is_trained_end_to_end_and_says_so(cli: Cli
     assert [json.loads(line) for line in lines] == document["updates"]
 
 
+def test_what_surrogates_are_worth_is_told_in_the_end(cli: Cli, net: Path) -> None:
+    (net / "workflow.yaml").write_text(WORKFLOW.replace("ESTIMATOR", "estimator: relax,"))
+    [surrogate] = cli("train", "net", *SMALL, "--json").document["surrogates"]
+    assert (surrogate["step"], surrogate["rows"], surrogate["is_biased"]) == ("router", 32, False)
+    assert "surrogate of 'router'" in cli("train", "net", *SMALL, "--resume").out
+
+
 def test_a_training_with_nothing_left_to_do_says_how_to_go_on(cli: Cli, net: Path) -> None:
     cli(*JOINT)
     told = cli(*JOINT)

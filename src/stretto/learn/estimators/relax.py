@@ -2,8 +2,9 @@
 
 A control is an objective whose gradient has mean 0, and is close to that of the plain score function where the
 surrogate foretells the reward: `score - coefficient · control` is then as good as the surrogate is, and never wrong. It
-has two forms. With few alternatives the surrogate is asked for each, and its own noise is integrated out; with many the
-choice is relaxed, as the papers do.
+has two forms: the surrogate is asked for each alternative, and its own noise is integrated out; or the choice is
+relaxed, as the papers do. A surrogate with an output for each alternative is better asked for all of them, however
+many (docs/decisions/0022), which is what a step's `relax` does; the other form is what it is measured against.
 """
 
 from collections.abc import Callable

@@ -22,6 +22,7 @@ from stretto.learn.joint.progress import Best, JointFolder, JointProgress, Stand
 from stretto.learn.joint.report import HeldOutReport, JointReport
 from stretto.learn.joint.state import digests_of, keep_state, keep_weights, take_up
 from stretto.learn.joint.update import Updating
+from stretto.learn.surrogates.report import SurrogateReport
 from stretto.learn.tasks import Task, check_names, tasks_digest
 from stretto.learn.update import MOST_SKIPPED
 from stretto.runtime.workflow import Workflow
@@ -43,6 +44,8 @@ class JointResult:
     checkpoints: dict[str, Path]
     """Their files, by component."""
     reports: Sequence[JointReport]
+    surrogates: dict[str, SurrogateReport]
+    """What those of choices and steps are worth in the end, by step."""
     has_ended_early: bool
     """Whether nothing got better for as many evaluations as it had patience for."""
 
@@ -199,6 +202,7 @@ class _Training:
             best=best,
             checkpoints=checkpoints,
             reports=self._curve.read(self.progress.reports),
+            surrogates={step: each.report() for step, each in self._module.surrogates.items()},
             has_ended_early=self.progress.has_ended_early and self.progress.update < self.progress.options.updates,
         )
 
