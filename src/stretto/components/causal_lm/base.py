@@ -46,6 +46,11 @@ def base_of(component: str, model: Any, tokenizer: Any) -> Base:
             f"component '{component}': {type(model).__name__} is no causal language model, it has no output "
             "embeddings; give one such as transformers.AutoModelForCausalLM makes"
         )
+    if getattr(model, "_is_stateful", False):
+        raise UsageError(
+            f"component '{component}': {type(model).__name__} keeps a running state in place of keys and values, so "
+            "alternatives cannot be asked side by side after one prompt; give a model of attention layers alone"
+        )
     words = held_tokens(component, tokenizer)
     model.requires_grad_(False)
     return Base(model=model.eval(), words=words, digest=_digest(model, words))

@@ -115,6 +115,12 @@ class CausalLm(nn.Module):
         """Each token as people read it."""
         return self.words.spell(ids)
 
+    @property
+    def word_layers(self) -> list[str]:
+        """Names of the layer that embeds words; others embed places."""
+        words = self.model.get_input_embeddings()
+        return [name for name, layer in self.named_modules() if layer is words]
+
     def _softs(self, fields: Mapping[str, Any], rows: int) -> dict[str, Tensor]:
         softs: dict[str, Tensor] = {}
         for name, soft in self.options.soft_prompts.items():

@@ -3,7 +3,7 @@
 Shape letters: N rows, T tokens, D the width of an embedding.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -64,4 +64,10 @@ def spelt(module: nn.Module, ids: Sequence[int]) -> list[str]:
 
 
 def _layers(module: nn.Module) -> list[tuple[str, nn.Embedding]]:
-    return [(name, layer) for name, layer in module.named_modules() if isinstance(layer, nn.Embedding)]
+    """Those that embed words: of the names in the module's own ``word_layers`` where it has that, else all."""
+    named: Collection[str] | None = getattr(module, "word_layers", None)
+    return [
+        (name, layer)
+        for name, layer in module.named_modules()
+        if isinstance(layer, nn.Embedding) and (named is None or name in named)
+    ]

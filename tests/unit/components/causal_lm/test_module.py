@@ -48,7 +48,7 @@ def by_hand(model: Any, text: str, state: Tensor, said: str) -> tuple[Tensor, Te
     whole = torch.cat([prompt, embed(torch.tensor([told]))], 1)
     logp = model(inputs_embeds=whole).logits[0].double().log_softmax(-1)
     at = prompt.shape[1] - 1
-    hidden = model.model(inputs_embeds=prompt).last_hidden_state[0, -1]
+    hidden = model.base_model(inputs_embeds=prompt).last_hidden_state[0, -1]
     return torch.stack([logp[at + place, token] for place, token in enumerate(told)]).sum(), hidden
 
 
