@@ -17,6 +17,12 @@ LEAST_POINTS: Final = 16
 
 LEAST_ON_CURVE: Final = 4
 
+MOST_RUNS: Final = 200
+"""Other runs in which heads and logits are computed, as many as are read."""
+
+LEAST_RUNS: Final = 24
+"""Twice what a spread can be told of."""
+
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """Of one explanation."""
@@ -25,6 +31,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """Points of the path of integrated gradients, at most; where they do not add up, `residual` tells."""
     curve: int
     """Points of each deletion and insertion curve, at most."""
+    runs: int
+    """Other runs in which heads and logits are computed, at most."""
 
 
 def bounds_for(weights: int, positions: int) -> Bounds:
@@ -32,4 +40,5 @@ def bounds_for(weights: int, positions: int) -> Bounds:
     rows = MOST_WORK / max(1, weights * positions)
     path = max(LEAST_POINTS, min(MOST_POINTS, int(rows / 3)))  # a pass back costs two
     curve = max(LEAST_ON_CURVE, min(POINTS, int(rows / (2 * (ORDERS + 1)))))
-    return Bounds(path=path, curve=curve)
+    runs = max(LEAST_RUNS, min(MOST_RUNS, int(rows / 3)))
+    return Bounds(path=path, curve=curve, runs=runs)

@@ -60,7 +60,7 @@ def explain_chain(link: Link, asked: Asked, action: Action, *, others: Sequence[
         )
     bounds = _bounds(link, tokens)
     found = integrated_gradients(score, row, baseline, points=min(POINTS, bounds.path), most_points=bounds.path)
-    heads, logits = heads_and_logits(score, row, action, others)
+    heads, logits = heads_and_logits(score, row, action, others, most_runs=bounds.runs)
     return ChoiceExplained(
         choice=action.name,
         chosen=action.chosen,

@@ -37,14 +37,18 @@ def against_others(figures_K: Floats, others_NK: Floats) -> tuple[Floats, Floats
 
     The z-score of median and MAD (Iglewicz and Hoaglin 1993), its probability that of Student's distribution with the
     degrees of freedom that the MAD leaves, two-sided: one run in 20 or fewer has a figure below 0.05 / K where all are
-    normal. Probabilities are 1 with fewer than `ENOUGH` others.
+    normal. Tails of real figures are heavier, so that what some other run lies beyond has a probability of 1: however
+    they are spread, 2K of N + 1 runs or fewer have a figure outside those of all others. Probabilities are 1 with fewer
+    than `ENOUGH` others, too.
     """
     count = len(others_NK)
     if count < ENOUGH:
         return np.zeros_like(figures_K), np.ones_like(figures_K)
     median_K = np.median(others_NK, 0)
     z_K = (figures_K - median_K) / _spread(others_NK - median_K, median_K)
-    return z_K, _two_sided(z_K / np.sqrt(1 + _MEDIAN_VARIANCE / count), _EFFICIENCY * (count - 1))
+    p_K = _two_sided(z_K / np.sqrt(1 + _MEDIAN_VARIANCE / count), _EFFICIENCY * (count - 1))
+    is_within_K = (figures_K >= others_NK.min(0)) & (figures_K <= others_NK.max(0))
+    return z_K, np.where(is_within_K, 1.0, p_K)
 
 
 def among_siblings(layers: list[Floats]) -> tuple[list[Floats], list[Floats]]:

@@ -7,6 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from stretto.learn.attribution import Row
+from stretto.learn.explain.bounds import MOST_RUNS
 from stretto.learn.explain.chain import Asked, ChosenScore, inputs_of
 from stretto.learn.explain.explained import Against, Head, Logit
 from stretto.learn.explain.heads import Heads, gradient_norms, heads_in
@@ -16,23 +17,21 @@ from stretto.types.learning import Action
 FALSE_ALARMS: Final = 0.05
 """Share of ordinary runs, or fewer, in which a head is called out of the ordinary; and the same of logits."""
 
-MOST_RUNS: Final = 64
-"""Other runs that heads and logits are computed in, each a pass forward and back."""
-
 _LEAST: Final = 1e-12
 """Of the largest norm: what stands for 0, which has no logarithm."""
 
 
 def heads_and_logits(
-    score: ChosenScore, row: Row, action: Action, others: Sequence[Asked]
+    score: ChosenScore, row: Row, action: Action, others: Sequence[Asked], *, most_runs: int = MOST_RUNS
 ) -> tuple[tuple[Head, ...], tuple[Logit, ...]]:
     """All heads of all modules that the choice passed through, and its logits.
 
-    Other runs are computed for the alternative that this one chose, so that the gradients are those of one function.
+    At most so many other runs are computed, each a pass forward and back, for the alternative that this one chose, so
+    that the gradients are those of one function.
     """
     found = _found(score)
     norms, logits_A = _pass(score, row, found)
-    elsewhere = [_elsewhere(score, action, other, found) for other in others[:MOST_RUNS]]
+    elsewhere = [_elsewhere(score, action, other, found) for other in others[:most_runs]]
     alike = [(each, logits) for each, logits in elsewhere if each.keys() == norms.keys()]
     others_NA = np.array([logits for _, logits in alike]).reshape(len(alike), len(logits_A))
     return _heads(found, norms, [each for each, _ in alike]), _logits(action, score, logits_A, others_NA)

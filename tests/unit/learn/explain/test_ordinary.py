@@ -41,9 +41,9 @@ def test_a_figure_far_outside_is_found_whatever_its_scale() -> None:
     assert 5 < z[1] < 20  # of ten standard deviations, by a spread of 41
 
 
-def test_others_that_are_odd_themselves_hide_nothing() -> None:
+def test_others_that_are_odd_themselves_on_the_other_side_hide_nothing() -> None:
     others = normal(40, 1, seed=2)
-    others[:6] += 50.0
+    others[:6] -= 50.0
     _, p = against_others(np.array([20.0]), others)
     assert p[0] < 1e-3
 
@@ -73,6 +73,16 @@ def test_where_most_others_are_alike_one_of_the_rest_is_not_odd() -> None:
     assert p[0] > 0.05
     _, odd = against_others(np.array([50.0]), others)
     assert odd[0] < 1e-3
+
+
+def test_of_figures_with_heavy_tails_no_more_are_named_than_lie_outside_all_others() -> None:
+    source = np.random.default_rng(5)
+    named = []
+    for _ in range(1_000):
+        drawn = source.standard_cauchy((201, 3))
+        _, p = against_others(drawn[0], drawn[1:])
+        named.append(p.min() < BOUND / 3)
+    assert np.mean(named) < 2 * 3 / 201 + SLACK
 
 
 def test_rounding_is_not_odd() -> None:
