@@ -140,11 +140,12 @@ class DifferentiableWorkflow(nn.Module):
 
     @property
     def shared(self) -> tuple[tuple[str, ...], ...]:
-        """Components that have parameters in common, whose gradients add up."""
+        """Components that have parameters in common which learn, whose gradients add up."""
         owners: dict[int, list[str]] = {}
         for name, those in self._parameters_of.items():
             for each in those:
-                owners.setdefault(id(each), []).append(name)
+                if each.requires_grad:
+                    owners.setdefault(id(each), []).append(name)
         return tuple(dict.fromkeys(tuple(names) for names in owners.values() if len(names) > 1))
 
     @property

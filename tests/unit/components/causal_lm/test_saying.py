@@ -124,6 +124,7 @@ def test_what_one_model_says_another_reads_with_a_gradient_and_people_as_text(fo
         outcome = module(INPUTS, seeds=[1, 2, 3])
         runs = outcome.runs
         told = outcome.backward()
+        assert module.shared == ()  # their model is one, and learns in neither
         assert told.norms["author"] > 0
         assert told.norms["writer"] > 0
         for given, seed, theirs in zip(INPUTS, [1, 2, 3], runs, strict=True):
