@@ -70,6 +70,24 @@ class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
         patience = self.options.patience
         return patience is not None and self.waited >= patience
 
+    def evaluated(self, update: int, reward_mean: float, weights: Mapping[str, Digest]) -> "JointProgress":
+        """After an evaluation: with the best, and how long nothing was better."""
+        is_best = self.best is None or self.best.reward_mean is None or reward_mean > self.best.reward_mean
+        before = Standing(best=self.best, waited=self.waited)
+        return msgspec.structs.replace(
+            self,
+            best=Best(update=update, reward_mean=reward_mean, weights=weights) if is_best else self.best,
+            waited=0 if is_best else self.waited + 1,
+            before_end=before if update % self.options.evaluate_every else None,
+        )
+
+    def going_on(self) -> "JointProgress":
+        """The same, where it goes on past an end that alone asked for an evaluation, as if that had not been made."""
+        before = self.before_end
+        if before is None or self.update >= self.options.updates:
+            return self
+        return msgspec.structs.replace(self, best=before.best, waited=before.waited, before_end=None)
+
     @property
     def kept_weights(self) -> list[Mapping[str, Digest]]:
         """The weights whose files are not deleted."""

@@ -18,7 +18,7 @@ from stretto.learn.joint.learners import Learners
 from stretto.learn.joint.module import learning_module
 from stretto.learn.joint.options import JointOptions
 from stretto.learn.joint.perturbed import described
-from stretto.learn.joint.progress import Best, JointFolder, JointProgress, Standing
+from stretto.learn.joint.progress import Best, JointFolder, JointProgress
 from stretto.learn.joint.report import HeldOutReport, JointReport
 from stretto.learn.joint.state import digests_of, keep_state, keep_weights, take_up
 from stretto.learn.joint.update import Updating
@@ -112,13 +112,9 @@ class _Training:
         """Take up what is in the folder, or evaluate what the training begins with."""
         if resume:
             self.progress = take_up(self._kept, self._module, self._learners, self.progress)
-        before = self.progress.before_end
-        goes_on = before is not None and self.progress.update < self.progress.options.updates
-        self._curve.cut(self.progress.reports, forget_last_evaluation=goes_on)
-        if before is not None and goes_on:
-            self.progress = msgspec.structs.replace(
-                self.progress, best=before.best, waited=before.waited, before_end=None
-            )
+        standing = self.progress.going_on()
+        self._curve.cut(standing.reports, forget_last_evaluation=standing is not self.progress)
+        self.progress = standing
         if not resume:
             self._save()  # from here on it can be resumed
         if self._held_out is not None and not self.progress.reports:
@@ -153,17 +149,11 @@ class _Training:
 
     def _evaluated(self, update: int) -> HeldOutReport:
         assert self._held_out is not None
-        found, best = self._held_out.measure(update), self.progress.best
-        before = Standing(best=best, waited=self.progress.waited)
-        is_for_end = update % self.progress.options.evaluate_every != 0
-        is_best = best is None or best.reward_mean is None or found.reward_mean > best.reward_mean
+        found = self._held_out.measure(update)
+        self.progress = self.progress.evaluated(update, found.reward_mean, digests_of(self._module))
+        is_best = self.progress.best is not None and self.progress.best.update == update
         if is_best:
             keep_weights(self._kept, self._module)
-            best = Best(update=update, reward_mean=found.reward_mean, weights=digests_of(self._module))
-        waited = 0 if is_best else self.progress.waited + 1
-        self.progress = msgspec.structs.replace(
-            self.progress, best=best, waited=waited, before_end=before if is_for_end else None
-        )
         return HeldOutReport(
             reward_mean=found.reward_mean,
             runs=found.runs,
