@@ -177,7 +177,8 @@ class Router(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.net = nn.Sequential(nn.Linear(3 * WIDTH + CODE + 2, 2 * WIDTH), nn.GELU(), nn.Dropout(0.2))
+        read = nn.Linear(3 * WIDTH + CODE + 2, 2 * WIDTH)
+        self.net = nn.Sequential(nn.Dropout(0.1), read, nn.GELU(), nn.Dropout(0.4))
         self.risk = nn.Linear(2 * WIDTH, 1)
         price = torch.tensor([[UTILITY[each][bad] for each in DECISIONS] for bad in (False, True)])
         self.register_buffer("price", price)  # the bank's own: free prices took more runs to come to less
