@@ -146,7 +146,7 @@ class TorchComponent:
 
         `module` is the component's own or a copy of it. Raises ContractError for what does not fit.
         """
-        return self.held(module(**_beside(module, fields)), rows)
+        return self.held(module(**beside(module, fields)), rows)
 
     def held(self, returned: Any, rows: int) -> dict[str, Tensor]:
         """What a module returned for that many rows, by name. Raises ContractError, as above."""
@@ -265,7 +265,7 @@ def _first_of(module: nn.Module) -> nn.Parameter | None:
         return found
 
 
-def _beside(module: nn.Module, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+def beside(module: nn.Module, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fields with tensors on the module's device."""
     first = _first_of(module)
     if first is None or first.is_cpu:

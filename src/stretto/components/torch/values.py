@@ -1,13 +1,21 @@
 """Between JSON and tensors. Shape letters: B rows, A alternatives."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import torch
 from torch import Tensor
 
-from stretto.components.torch.shape import OneOf, Shape, Spelt, Tensorial
+from stretto.components.torch.shape import DType, OneOf, Shape, Spelt, Tensorial
 from stretto.types.errors import ContractError
 from stretto.types.json import Json
+
+_TOLD: Final = {
+    DType.FLOAT32: frozenset({torch.float32, torch.float64}),
+    DType.FLOAT64: frozenset({torch.float32, torch.float64}),
+    DType.INT64: frozenset({torch.int64}),
+}
+"""By what is declared, the types that are told as they are: of real numbers the finer one loses nothing."""
 
 
 def dtype_of(shape: Shape) -> torch.dtype:
@@ -46,9 +54,12 @@ def one_hot(rows: Sequence[Json], what: OneOf) -> Tensor:
 
 
 def hold_shape(component: str, field: str, value: object, shape: Shape, rows: int) -> Tensor:
-    """The value, a tensor of that many rows of that shape; raises ContractError that names both."""
+    """The value, a tensor of that many rows of that shape; raises ContractError that names both.
+
+    Of a type that JSON has no numbers of, as bfloat16, it becomes what is declared.
+    """
     wanted = (rows, *shape.dims)
-    if type(value) is Tensor and value.shape == wanted:  # as most, and at once
+    if type(value) is Tensor and value.shape == wanted and value.dtype in _TOLD[shape.dtype]:  # as most, and at once
         return value
     if not isinstance(value, Tensor):
         raise ContractError(f"component '{component}' returned {type(value).__name__} as {field!r}, not a tensor")
@@ -57,4 +68,11 @@ def hold_shape(component: str, field: str, value: object, shape: Shape, rows: in
             f"component '{component}' returned {field!r} of shape {list(value.shape)}, where {list(wanted)} is said: "
             f"{rows} rows of {shape!r}"
         )
-    return value
+    if value.dtype in _TOLD[shape.dtype]:
+        return value
+    if value.is_complex() or (value.is_floating_point() and not shape.dtype.is_real):
+        raise ContractError(
+            f"component '{component}' returned {field!r} of {str(value.dtype).removeprefix('torch.')}, where "
+            f"{shape.dtype} is said; convert it in the module, or declare another dtype of its Shape"
+        )
+    return value.to(dtype_of(shape))

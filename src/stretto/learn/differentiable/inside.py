@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any, Final
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from stretto.components.torch import choices
-from stretto.components.torch.component import TorchComponent
+from stretto.components.torch.component import TorchComponent, beside
 from stretto.components.torch.shape import DType, Shape
 from stretto.components.torch.signature import PROBABILITIES
 from stretto.components.torch.values import told as told_of
@@ -27,6 +27,7 @@ from stretto.learn.differentiable.relaxing import relaxed
 from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.plan.model import CallOp
 from stretto.types.enums import Estimator
+from stretto.types.errors import ContractError, StrettoError
 from stretto.types.json import JsonObject
 
 _NONE: Final[Mapping[str, Choices]] = {}
@@ -152,13 +153,31 @@ class InsideNode(Node):
     ) -> tuple[dict[str, Tensor], Mapping[int, JsonObject]]:
         """What the module returns, and of which rows it was perturbed there."""
         adversary, module = batch.adversaries.get(self.name), batch.modules[self.name]
-        if adversary is None and not batch.is_elsewhere:
-            return self.component.held(module(**given), cohort.size), {}
         if adversary is None:
-            return self.component.compute(module, given, cohort.size), {}
+            fields = beside(module, given) if batch.is_elsewhere else given
+            return self.component.held(self._called(module, fields), cohort.size), {}
         runs = [batch.states.runs[life] for life in cohort.lives]
         rows = StepRows(seeds=batch.seeds_of(cohort), runs=runs, paths=cohort.paths(self.op.name))
         return adversary.compute(module, given, rows)
+
+    def _called(self, module: nn.Module, given: Mapping[str, Any]) -> Any:
+        """What a module returns. Raises ContractError where it wrote to what it was given."""
+        versions = [getattr(value, "_version", 0) for value in given.values()]  # torch's own count
+        try:
+            returned = module(**given)
+        except StrettoError:
+            raise
+        except Exception as error:
+            error.add_note(f"Component '{self.name}' raised it at step '{self.place}'.")
+            raise
+        after = [getattr(value, "_version", 0) for value in given.values()]
+        if after != versions:
+            name = next(n for n, one, two in zip(given, versions, after, strict=True) if one != two)
+            raise ContractError(
+                f"component '{self.name}' at step '{self.place}' writes to its input '{name}' in place, which other "
+                f"steps and later passes read; let it work on a copy: `{name} = {name}.clone()`"
+            )
+        return returned
 
     def _but_unknown(
         self, batch: Underway, given: Mapping[str, Any], found: Mapping[str, Tensor], unknown: Tensor

@@ -102,11 +102,10 @@ class DifferentiableWorkflow(nn.Module):
         self._adversaries = adversaries_of(plan, self.components, inside)
         self._modules_of = _copies({name: each.module for name, each in self.components.items()})
         for name, module in self._modules_of.items():
-            self.add_module(name.replace(".", "_"), module)
+            self.add_module(self._attribute_of(name), module)
         if train is not None:
             self._freeze_but(train)
-        self._weights = [*self.parameters()]
-        self._parameters_of = {name: [*module.parameters()] for name, module in self._modules_of.items()}
+        self._list_parameters()
         self.train()
         self._host = Host(self._rollouts)
         self._output = [(name, source_of(get, plan.output_reads, plan.slots)) for name, get in plan.output]
@@ -119,6 +118,37 @@ class DifferentiableWorkflow(nn.Module):
         self._digests: tuple[tuple[int, ...], dict[str, Digest]] | None = None
         self.skipped_updates = 0
         """How many backward passes gave gradients that were no numbers."""
+
+    def _attribute_of(self, component: str) -> str:
+        """What a component's module is called here: its name, with ``_`` for dots and after a name that is taken."""
+        name = component.replace(".", "_")
+        while hasattr(self, name):
+            name += "_"
+        return name
+
+    def module_of(self, component: str) -> nn.Module:
+        """The module that learns in place of a component's own."""
+        return self._modules_of[component]
+
+    def _list_parameters(self) -> None:
+        """Once, since torch looks through all modules for them."""
+        self._weights = [*self.parameters(), *self.buffers()]
+        self._parameters_of = {name: [*module.parameters()] for name, module in self._modules_of.items()}
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:  # torch's own
+        """As torch has it. With `assign` the parameters are others afterwards: make an optimizer after it."""
+        found = super().load_state_dict(state_dict, strict=strict, assign=assign)
+        self._list_parameters()
+        return found
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Raise UsageError: it holds an engine."""
+        raise UsageError(
+            "the module of a workflow cannot be copied or pickled, since it holds an engine; keep its `state_dict()` "
+            "and load it into another `as_module(workflow)`, or take the workflow with what was learnt from `trained()`"
+        )
 
     def _freeze_but(self, train: Collection[str]) -> None:
         """Let only these components learn. Raises UsageError for one that is not there, or has nothing to learn."""

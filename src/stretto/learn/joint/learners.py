@@ -116,7 +116,7 @@ def set_learning(module: DifferentiableWorkflow) -> None:
 
 def module_of(module: DifferentiableWorkflow, name: str) -> nn.Module:
     """The module that learns in place of a component's own."""
-    return module.get_submodule(name.replace(".", "_"))
+    return module.module_of(name)
 
 
 def _learner(name: str, learning: Learning, parameters: dict[str, nn.Parameter]) -> Learner:

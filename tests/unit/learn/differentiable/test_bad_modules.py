@@ -1,0 +1,128 @@
+"""Modules that no batch can be run with, or that need care: what is said of them, and what is done."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import stretto
+from stretto import Shape
+from stretto.components.python.decorator import component_of
+from stretto.components.torch.component import TorchComponent
+from stretto.learn import as_module
+from stretto.learn.differentiable.module import DifferentiableWorkflow
+from stretto.types.errors import ContractError, UsageError
+from tests.unit.learn.differentiable.made import hand, loaded, module_of, rows
+
+STEPS = """
+  - {name: one, component: first, input_mapping: {x: input.x}}
+  - {name: two, component: second, input_mapping: {state: steps.one.state}}
+  - {name: worth, component: worth, input_mapping: {score: steps.two.score}}
+"""
+HEAD = "contract: {reward: {worth: 1.0}}"
+
+
+class Hooked(nn.Module):
+    """Does something to what another module is given or returns."""
+
+    def __init__(self, inner: nn.Module, before: Callable[[Any], Any], after: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.inner, self.before, self.after = inner, before, after
+
+    def forward(self, **fields: Any) -> Any:
+        self.before(fields)
+        return self.after(self.inner(**fields))
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def hooked(
+    folder: Path, name: str, *, before: Callable[[Any], Any] = same, after: Callable[[Any], Any] = same
+) -> DifferentiableWorkflow:
+    workflow = loaded(folder, STEPS, head=HEAD, output="{score: steps.two.score}")
+    component = workflow.component(name)
+    assert isinstance(component, TorchComponent)
+    return as_module(workflow.with_component(component.with_module(Hooked(component.module, before, after))))
+
+
+@pytest.mark.parametrize(("name", "field", "step"), [("first", "x", "one"), ("second", "state", "two")])
+def test_a_module_that_writes_to_its_input_is_told_of(tmp_path: Path, name: str, field: str, step: str) -> None:
+    def write(fields: Any) -> None:
+        with torch.no_grad():
+            fields[field].mul_(2.0)
+
+    module = hooked(tmp_path, name, before=write)
+    told = rf"component '{name}' at step '{step}' writes to its input '{field}' in place.*`{field} = {field}.clone\(\)`"
+    with pytest.raises(ContractError, match=told):
+        module(rows(3))
+
+
+def test_what_a_module_raises_says_in_which_component_and_step(tmp_path: Path) -> None:
+    def fail(fields: Any) -> None:
+        raise ValueError("Expected more than 1 value per channel when training")
+
+    with pytest.raises(ValueError, match="more than 1 value") as caught:
+        hooked(tmp_path, "second", before=fail)(rows(1))
+    assert caught.value.__notes__ == ["Component 'second' raised it at step 'two'."]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_what_is_of_half_precision_becomes_what_is_declared(tmp_path: Path, dtype: torch.dtype) -> None:
+    module = hooked(tmp_path, "second", after=lambda told: {key: value.to(dtype) for key, value in told.items()})
+    outcome = module(rows(3))
+    score = outcome.outputs["score"]
+    assert isinstance(score, Tensor)
+    assert score.dtype is torch.float64
+    assert [run.status.value for run in outcome.runs] == ["ok"] * 3
+    assert outcome.backward().norms["first"] > 0
+
+
+@stretto.differentiable("counts", inputs=["x"])
+def counts(x: Annotated[Tensor, Shape(2)]) -> Annotated[Tensor, Shape(dtype="int64")]:
+    return x.sum(1)
+
+
+def test_real_numbers_are_no_integers_in_a_batch_nor_in_the_engine() -> None:
+    component = component_of(counts)
+    assert isinstance(component, TorchComponent)
+    told = "component 'counts' returned 'result' of float32, where int64 is said; convert it in the module"
+    with pytest.raises(ContractError, match=told):
+        component.compute(component.module, {"x": torch.ones(2, 2)}, 2)
+    assert component.held(torch.ones(2, dtype=torch.bool), 2)["result"].tolist() == [1, 1]
+
+
+def test_a_component_may_be_called_as_a_method_of_torch_is(tmp_path: Path) -> None:
+    loaded(tmp_path, STEPS, head=HEAD)
+    for name, old in (("components.py", '"first"'), ("workflow.yaml", "component: first")):
+        text = (tmp_path / name).read_text()
+        (tmp_path / name).write_text(text.replace(old, old.replace("first", "half")))
+    module = as_module(stretto.load(tmp_path / "workflow.yaml", store=tmp_path / "half.db"))
+    assert module(rows(3)).backward().norms["half"] > 0
+    assert module.get_submodule("half_") is module.module_of("half")
+
+
+def test_gradients_are_told_of_the_parameters_that_were_assigned(tmp_path: Path) -> None:
+    module = module_of(tmp_path, STEPS, head=HEAD)
+    state = {name: value.clone() for name, value in module.state_dict().items()}
+    module.load_state_dict(state, assign=True)
+    told = module(rows(3)).backward()
+    assert told.norms["first"] > 0
+    assert told.unreached == ()
+    with torch.no_grad():
+        hand(module, "second").net.weight.fill_(torch.nan)
+    module.zero_grad()
+    assert "component 'second' at step 'two'" in module(rows(3)).backward().skipped
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_module_is_not_copied_but_its_state_is(tmp_path: Path, how: Callable[[Any], Any]) -> None:
+    module = module_of(tmp_path, STEPS, head=HEAD)
+    with pytest.raises(UsageError, match=r"cannot be copied or pickled.*`state_dict\(\)`.*`trained\(\)`"):
+        how(module)
