@@ -83,11 +83,11 @@ class Adversary:
     def _told(self, lot: Struck) -> JsonObject:
         match lot.kind:
             case Kind.NOISE:
-                return {"kind": lot.kind, "noise": self.perturbation.noise, "on": str(self.perturbation.noise_on)}
+                return {"kind": str(lot.kind), "noise": self.perturbation.noise, "on": str(self.perturbation.noise_on)}
             case Kind.WORSE:
-                return {"kind": lot.kind, "version": self._digests[lot.version]}
+                return {"kind": str(lot.kind), "version": self._digests[lot.version]}
             case Kind.RANDOM:
-                return {"kind": lot.kind}
+                return {"kind": str(lot.kind)}
 
     # noise
 

@@ -50,9 +50,9 @@ class Stranger:
             return await ask(request)
         if lot.kind is Kind.WORSE:
             version = self._versions[lot.version]
-            return marked(await version(request), {"kind": lot.kind, "version": version.card.digest})
+            return marked(await version(request), {"kind": str(lot.kind), "version": version.card.digest})
         chance = random.Random(bits(request.call.run.seed, request.call.path, "drawn"))  # noqa: S311  # no secrets
-        return marked(Response(output=self._drawing.draw(chance)), {"kind": lot.kind})
+        return marked(Response(output=self._drawing.draw(chance)), {"kind": str(lot.kind)})
 
     async def confirm(self, component: Confirms, _card: Card, request: Request) -> Response | None:
         """What the component says of a write in doubt."""
