@@ -53,7 +53,7 @@ def _written(source: Source, writers: Mapping[int, Node]) -> Tensorial | None:
     if field in signature.chooses:
         return OneOf(*signature.chooses[field])
     shape = signature.outputs.get(field)
-    return None if shape is None else Shape(*shape.dims, dtype=DType.FLOAT64)
+    return None if shape is None or field in signature.texts else Shape(*shape.dims, dtype=DType.FLOAT64)
 
 
 def _properties(schema: Schema) -> Mapping[str, Any]:

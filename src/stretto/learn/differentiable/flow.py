@@ -92,7 +92,7 @@ class Flow:
             streams |= {Stream(module=node.place)}
         told: dict[str, Told] = dict.fromkeys(signature.outputs, streams)
         told |= {name + PROBABILITIES: streams for name in signature.chooses}
-        return told | dict.fromkeys(signature.chooses, NOTHING)
+        return told | dict.fromkeys([*signature.chooses, *signature.texts], NOTHING)
 
     def _outside(self, node: OutsideNode, frame: Mapping[int, Told]) -> Told:
         streams = union(read(source, frame) for _, source in node.inputs)

@@ -10,6 +10,7 @@ from torch import Tensor
 from stretto.components.causal_lm.saying import SILENCE
 from stretto.learn import as_module
 from stretto.types.enums import RunStatus
+from stretto.types.errors import UsageError
 from tests.unit.components.causal_lm import tiny
 from tests.unit.components.causal_lm.test_declared import INPUTS, READER, load
 from tests.unit.components.causal_lm.test_module import QUEUES, TEXTS, reader, states
@@ -94,6 +95,46 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "parts.py").write_text(COMPONENTS)
     tiny.save(tmp_path / "tiny")
     return tmp_path
+
+
+OUTSIDE = """
+steps:
+  - {name: writer, component: writer, input_mapping: {x: input.x}}
+  - {name: author, component: author, input_mapping: {text: input.text, state: steps.writer.result}}
+  - {name: length, component: length, input_mapping: {text: steps.author.text}HOW}
+  - {name: kept, component: kept, input_mapping: {length: steps.length.length}}
+output: {said: steps.author.text, length: steps.length.length}
+"""
+
+LENGTH = """
+from typing import Annotated
+from torch import Tensor
+import stretto
+from stretto import Shape
+
+Number = Annotated[Tensor, Shape()]
+
+def length(text: str) -> dict[str, float]:
+    return {"length": float(len(text))}
+
+@stretto.differentiable("kept", inputs=["length"], rewards=["worth"])
+def kept(length: Number) -> Number:
+    return length
+"""
+
+
+def test_a_text_goes_to_any_step_and_carries_no_gradient_there(folder: Path) -> None:
+    (folder / "lengths.py").write_text(LENGTH)
+    declared = AUTHOR + "  length: {kind: python, target: 'lengths:length', effects: pure}\n"
+    declared += "  kept: {kind: torch, target: 'lengths:kept'}\n"
+    with load(folder, reader=declared, steps=OUTSIDE.replace("HOW", "")) as workflow:
+        module = as_module(workflow)
+        for run in module(INPUTS).runs:
+            assert run.status is RunStatus.OK, run.error
+            assert run.output_value["length"] == len(run.output_value["said"])
+    steps = OUTSIDE.replace("HOW", ", estimator: surrogate")
+    with load(folder, reader=declared, steps=steps) as workflow, pytest.raises(UsageError, match="surrogate"):
+        as_module(workflow)
 
 
 AUTHOR = """
