@@ -65,6 +65,9 @@ def setting_of(page: Page) -> Iterator[Setting]:
         elif page.name == "docs/how-to/serve-a-component.md":
             place = stack.enter_context(_served(page, "components.py")).removeprefix("http://")
             yield Setting(replaced={"127.0.0.1:8081": place})
+        elif page.name == "docs/how-to/gradients-over-the-wire.md":
+            place = stack.enter_context(_served(page, "there/components.py")).removeprefix("http://")
+            yield Setting(replaced={"127.0.0.1:8081": place})
         elif page.name == "docs/how-to/learn-elsewhere.md":
             place = stack.enter_context(_served(page, "planner/components.py")).removeprefix("http://")
             yield Setting(replaced={"127.0.0.1:8081": place})

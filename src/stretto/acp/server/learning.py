@@ -75,7 +75,11 @@ class Learning:
         component = served.component
         if not isinstance(component, Differentiates):  # the card offers the verb to those only
             raise TypeError(f"component '{served.card.name}' has no `vjp`")
-        envelope = request.envelope
+        envelope, told = request.envelope, served.card.tensors
+        if told is not None:
+            from stretto.acp.server.gradients import hold_gradients, hold_request  # with numpy, which few need
+
+            hold_request(served.card.name, told, request)
         asked = Cotangents(
             run=run_of(envelope),
             path=StepPath(envelope.step_path),
@@ -88,8 +92,13 @@ class Learning:
         gradients: object
         gradients, result = await self._worked(served, partial(component.vjp, asked), deadline)
         if not isinstance(gradients, bytes):
-            told = f"`vjp` of component '{served.card.name}' returned {type(gradients).__name__}, not safetensors bytes"
-            raise AcpError(failure_of(ContractError(told)))
+            text = f"`vjp` of component '{served.card.name}' returned {type(gradients).__name__}, not safetensors bytes"
+            raise AcpError(failure_of(ContractError(text)))
+        if told is not None:
+            try:
+                hold_gradients(served.card.name, told, request, gradients)
+            except ContractError as error:
+                raise AcpError(failure_of(error)) from error
         return m.VjpResponse(result=result, gradients=gradients)
 
     async def _worked(self, served: Served, ask: Callable[[], Awaitable[T]], deadline: float) -> tuple[T, m.Result]:

@@ -15,6 +15,7 @@ from stretto.learn.differentiable.items import MapNode
 from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.outside import OutsideNode
 from stretto.learn.differentiable.reading import Each, Expression, Source
+from stretto.learn.differentiable.remote import RemoteNode
 from stretto.learn.differentiable.rounds import LoopNode
 from stretto.plan.expr.access import FirstOf, ObjectOf, PathOf
 from stretto.plan.model import INPUT
@@ -67,6 +68,8 @@ class Flow:
         match node:
             case InsideNode():
                 return self._inside(node, frame, loop)
+            case RemoteNode() if node.call.estimator is not Estimator.SURROGATE:
+                return self._remote(node, frame)
             case OutsideNode():
                 return self._outside(node, frame)
             case LoopNode():
@@ -93,6 +96,11 @@ class Flow:
         told: dict[str, Told] = dict.fromkeys(signature.outputs, streams)
         told |= {name + PROBABILITIES: streams for name in signature.chooses}
         return told | dict.fromkeys([*signature.chooses, *signature.texts], NOTHING)
+
+    def _remote(self, node: RemoteNode, frame: Mapping[int, Told]) -> Told:
+        carrying = {tensor.name for tensor in node.tensors.inputs}
+        streams = union(read(source, frame) for name, source in node.inputs if name in carrying)
+        return {tensor.name: streams for tensor in node.tensors.outputs}
 
     def _outside(self, node: OutsideNode, frame: Mapping[int, Told]) -> Told:
         streams = union(read(source, frame) for _, source in node.inputs)

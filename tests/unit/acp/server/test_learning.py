@@ -3,13 +3,17 @@
 import asyncio
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 
 from stretto.acp import messages as m
 from stretto.acp.failure import AcpError, Failure
 from stretto.acp.names import Reason
 from stretto.acp.server import Desk
+from stretto.acp.tensors import written
 from stretto.testing import run_virtual
+from stretto.types.card import Tensor, Tensors
 from stretto.types.errors import Code, ComponentError
 from stretto.types.signals import Cotangents, Signal
 from tests.unit.acp.server.desks import Doing, at_once
@@ -159,5 +163,47 @@ def test_the_time_of_a_signal_is_bounded() -> None:
     async def main() -> None:
         failure = await refused(Desk([Learner(True, takes_s=60.0)]), signal(envelope=envelope(remaining_ms=1000)))
         assert failure.reason == Reason.DEADLINE_PASSED
+
+    run_virtual(main())
+
+
+TENSORS = Tensors(inputs=(Tensor(name="x", shape=(2,)),), outputs=(Tensor(name="y"),))
+
+X = written({"x": np.ones(2, np.float32)})
+Y = written({"y": np.asarray(1.0, np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (m.VjpRequest(inputs=b"\x01", cotangents=Y), "`inputs` for 'desk' hold 1 bytes that are no safetensors"),
+        (m.VjpRequest(inputs=X, cotangents=X), "`cotangents` for 'desk' hold a tensor 'x'; expected 'y'"),
+        (m.VjpRequest(inputs=Y, cotangents=Y), "`inputs` for 'desk' hold a tensor 'y'; expected 'x'"),
+        (m.VjpRequest(inputs=X), "no `cotangents` say what 'desk' is to pull back"),
+        (m.VjpRequest(cotangents=Y), "neither `inputs` nor `gradientHandle` say where 'desk' is to be differentiated"),
+    ],
+)
+def test_tensors_that_are_none_of_the_cards_do_not_reach_it(request_: m.VjpRequest, said: str) -> None:
+    learner = Learner(True, tensors=TENSORS)
+
+    async def main() -> None:
+        asked = msgspec.structs.replace(request_, envelope=envelope())
+        with pytest.raises(AcpError, match=said) as raised:
+            await Desk([learner]).vjp(asked, asyncio.get_running_loop().time())
+        assert raised.value.failure.code is Code.INVALID_ARGUMENT
+        assert learner.asked_for == []
+
+    run_virtual(main())
+
+
+def test_gradients_that_are_none_of_the_inputs_break_the_contract() -> None:
+    async def main() -> None:
+        for gradients, said in ((Y, "returned a tensor 'y'; expected 'x'"), (b"", "returned no tensor 'x' among none")):
+            desk = Desk([Learner(True, gradients=gradients, tensors=TENSORS)])
+            request = m.VjpRequest(envelope=envelope(), inputs=X, cotangents=Y)
+            with pytest.raises(AcpError, match=said):
+                await desk.vjp(request, asyncio.get_running_loop().time())
+        right = Desk([Learner(True, gradients=X, tensors=TENSORS)])
+        assert (await right.vjp(request, asyncio.get_running_loop().time())).gradients == X
 
     run_virtual(main())

@@ -34,7 +34,7 @@ def load(request: pytest.FixtureRequest, there: Elsewhere, tmp_path: Path) -> It
     """The workflow as a module, its middle elsewhere, or at home."""
     made: list[DifferentiableWorkflow] = []
 
-    def loaded(*, home: bool = False, more: str = "", **options: Any) -> DifferentiableWorkflow:
+    def loaded(*, home: bool = False, more: str = "", steps: str = STEPS, **options: Any) -> DifferentiableWorkflow:
         folder = tmp_path / "home"
         url = getattr(there, request.param)
         text = COMPONENTS if home else COMPONENTS.replace('"middle"', '"unused"')
@@ -42,7 +42,7 @@ def load(request: pytest.FixtureRequest, there: Elsewhere, tmp_path: Path) -> It
         listed = "components: components.py"
         if not home:
             listed = f'components:\n  - components.py\n  - middle: {{ kind: acp, url: "{url}" }}'
-        (folder / "workflow.yaml").write_text(STEPS.format(components=listed, more=more))
+        (folder / "workflow.yaml").write_text(steps.format(components=listed, more=more))
         made.append(as_module(stretto.load(folder / "workflow.yaml", store=folder / "runs.db"), **options))
         return made[-1]
 

@@ -14,7 +14,7 @@ from stretto.learn.differentiable.merging import select
 from stretto.types.errors import Code, UsageError
 from stretto.types.json import Json
 from tests.unit.learn.differentiable.elsewhere import Elsewhere
-from tests.unit.learn.differentiable.there_and_back import REQUESTS, Load, of_first
+from tests.unit.learn.differentiable.there_and_back import REQUESTS, ROUND, Load, of_first
 
 
 def test_gradients_are_those_of_the_module_at_home(load: Load, there: Elsewhere) -> None:
@@ -28,6 +28,15 @@ def test_gradients_are_those_of_the_module_at_home(load: Load, there: Elsewhere)
         for one, other in zip(getattr(home, name).parameters(), getattr(away, name).parameters(), strict=True):
             torch.testing.assert_close(one.grad, other.grad)
     assert there.times(Verb.VJP) == 3
+
+
+def test_gradients_go_round_a_loop_in_the_runs_that_go_on(load: Load, there: Elsewhere) -> None:
+    home, away = load(home=True, steps=ROUND), load(steps=ROUND, check_remote=0)
+    for module in (home, away):
+        assert not module(REQUESTS).backward().skipped
+    for one, other in zip(of_first(home), of_first(away), strict=True):
+        torch.testing.assert_close(one.grad, other.grad)
+    assert there.times(Verb.VJP) == 5
 
 
 def test_what_it_answered_is_recorded_and_what_was_pulled_back_is_not(load: Load, there: Elsewhere) -> None:

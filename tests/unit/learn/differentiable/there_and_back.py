@@ -80,6 +80,29 @@ steps:
 output: {{ score: steps.middle.score }}
 """
 
+ROUND = """
+stretto: 1
+name: round-and-round
+{components}
+contract: {{ reward: {{ near: 1.0 }} }}
+steps:
+  - {{ name: first, component: first, input_mapping: {{ x: input.x }} }}
+  - name: talk
+    repeat:
+      max_rounds: 2
+      carry: {{ state: steps.first.result }}
+      steps:
+        - name: middle
+          component: middle
+          condition: "input.factor < 2.0 || round == 1"
+          input_mapping: {{ state: carry.state, factor: input.factor }}
+          output_mapping: {{ state: carry.state }}
+          {more}
+  - {{ name: last, component: last, input_mapping: {{ state: steps.talk.carry.state, score: {{ value: 0.5 }} }} }}
+output: {{ state: steps.talk.carry.state }}
+"""
+"""The middle goes round, not in all runs."""
+
 XS = [[0.5, -1.0, 2.0, 0.25], [1.5, 0.5, -0.75, 1.0], [-1.0, -2.0, 0.125, 3.0]]
 REQUESTS = [
     stretto.RunRequest(input={"x": x, "factor": factor}, reference=wanted)
