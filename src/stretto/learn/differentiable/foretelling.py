@@ -26,6 +26,10 @@ from stretto.learn.surrogates.rows import ChoiceRows
 from stretto.types.enums import Estimator
 from stretto.types.ids import Digest
 
+MOST_SHOWN: Final = 1024
+"""Numbers of one input: beyond it are hidden states and prompts of language models, of which a small network learns
+by heart and a buffer keeps few rows. The log-probabilities tell of those."""
+
 LEAST_LOG_P: Final = -20.0
 """Shown in place of what is less likely, that which cannot be chosen too."""
 
@@ -97,9 +101,11 @@ def key_of(node: InsideNode, choice: str) -> str:
 
 
 def shown_of(signature: TorchSignature) -> list[tuple[str, Tensorial]]:
-    """The inputs that a surrogate is shown: those of real numbers, and choices of others."""
+    """The inputs that a surrogate is shown: those of real numbers that are no wider, and choices of others."""
     return [
-        (each.name, each.what) for each in signature.tensors if isinstance(each.what, OneOf) or each.what.dtype.is_real
+        (each.name, each.what)
+        for each in signature.tensors
+        if isinstance(each.what, OneOf) or (each.what.dtype.is_real and _width(each.what) <= MOST_SHOWN)
     ]
 
 

@@ -118,6 +118,20 @@ def known_way(
     return worth * torch.tensor([torch.nan if each is None else each for each in reference])
 
 
+@stretto.differentiable("wide", inputs=["state"], context=["ids"], chooses={"way": ("a", "b", "c")})
+class Wide(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = linear(2, 3)
+
+    def forward(
+        self,
+        state: Annotated[Tensor, Shape(2, 1024, dtype="float64")],
+        ids: Annotated[Tensor, Shape(4, dtype="int64")],
+    ) -> Tensor:
+        return self.net(state.mean(-1))
+
+
 @stretto.component("pays", effects="write")
 async def pays(n: int) -> dict[str, int]:
     return {"n": n}

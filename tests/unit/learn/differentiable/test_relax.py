@@ -170,6 +170,17 @@ def test_a_choice_after_one_that_is_enumerated_stays_unbiased(tmp_path: Path) ->
     assert z_of(found, exact) < FAMILY
 
 
+def test_token_ids_and_wide_states_are_shown_by_their_log_probabilities_alone(tmp_path: Path) -> None:
+    steps = """
+  - {name: choose, component: wide, estimator: relax, input_mapping: {state: input.state, ids: input.ids}}
+  - {name: reward, component: of_way, input_mapping: {way: steps.choose.way}}
+"""
+    module = module_of(tmp_path, steps, head="contract: {reward: {of_way: 1.0}}")
+    module([{"state": [[0.5] * 1024, [1.0] * 1024], "ids": [1, 2, 3, 4]}] * 16, seeds=range(16))
+    assert module.surrogates["choose"].shown == {"way_log_probabilities": 3}
+    assert module.surrogates["choose"].report().rows == 16
+
+
 def test_a_run_whose_reward_is_unknown_teaches_nothing(tmp_path: Path) -> None:
     steps = CHOICE.replace("ESTIMATOR", "relax")
     steps += "  - {name: reward, component: known_way, input_mapping: {way: steps.choose.way}}\n"
