@@ -4,7 +4,7 @@ A *score* takes named tensors of N rows and gives [N] numbers; one row is explai
 for "nothing known". Shape letters: N rows, S points of a path, F elements of all inputs together.
 """
 
-from stretto.learn.attribution.faithfulness import faithfulness
+from stretto.learn.attribution.faithfulness import faithfulness, faithfulness_of
 from stretto.learn.attribution.integrated import Attribution, gradient_times_input, integrated_gradients
 from stretto.learn.attribution.occlusion import occlusion
 from stretto.learn.attribution.rows import Row, Score, by_unit, units_of
@@ -17,6 +17,7 @@ __all__ = [
     "Score",
     "by_unit",
     "faithfulness",
+    "faithfulness_of",
     "gradient_times_input",
     "integrated_gradients",
     "occlusion",

@@ -1,6 +1,6 @@
 """How far an attribution may be believed: its units taken away, or put in, by rank, against random orders."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import torch
@@ -34,13 +34,30 @@ def faithfulness(
     curve, with the score scaled so that the row has 1 and the baseline 0. Units count in the direction in which the
     row's score lies from the baseline's. A curve has `points` or fewer: with more units than that, several go at once.
     """
+    parts_U = by_unit(flat(values), units_of(row, whole))
+    (told,) = faithfulness_of(score, row, baseline, [parts_U], whole=whole, orders=orders, points=points, seed=seed)
+    return told
+
+
+def faithfulness_of(
+    score: Score,
+    row: Row,
+    baseline: Row,
+    rankings: Sequence[Tensor],
+    *,
+    whole: Collection[str] = (),
+    orders: int = ORDERS,
+    points: int = POINTS,
+    seed: int = 0,
+) -> list[Faithfulness]:
+    """The same for several attributions at once, each of one number a unit, [U]: random orders are tried once."""
     hold_pair("faithfulness", row, baseline)
     whole_F, nothing_F, units_F = flat(row), flat(baseline), units_of(row, whole)
     top, bottom = scores(score, torch.stack([whole_F, nothing_F]), row).tolist()
-    ranked_U = (by_unit(flat(values), units_F) * (1.0 if top >= bottom else -1.0)).argsort(descending=True, stable=True)
+    towards, height = (1.0 if top >= bottom else -1.0), (top - bottom) or 1.0
     source = torch.Generator().manual_seed(seed)
-    tried = [ranked_U, *(torch.randperm(len(ranked_U), generator=source) for _ in range(orders))]
-    height = (top - bottom) or 1.0
+    tried = [(parts_U * towards).argsort(descending=True, stable=True) for parts_U in rankings]
+    tried += [torch.randperm(len(rankings[0]), generator=source) for _ in range(orders)]
     areas = torch.tensor(
         [
             [
@@ -50,11 +67,16 @@ def faithfulness(
             for order_U in tried
         ]
     )
-    (deletion, insertion), others = areas[0].tolist(), areas[1:]
-    beats = (others[:, 0] > deletion) & (others[:, 1] < insertion)
-    return Faithfulness(
-        deletion=deletion, insertion=insertion, random=float(others[:, 0].mean()), beaten=float(beats.float().mean())
-    )
+    ranked, others = areas[: len(rankings)].tolist(), areas[len(rankings) :]
+    return [
+        Faithfulness(
+            deletion=deletion,
+            insertion=insertion,
+            random=float(others[:, 0].mean()),
+            beaten=float(((others[:, 0] > deletion) & (others[:, 1] < insertion)).float().mean()),
+        )
+        for deletion, insertion in ranked
+    ]
 
 
 def _area(

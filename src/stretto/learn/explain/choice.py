@@ -13,7 +13,7 @@ from stretto.learn.attribution import (
     Attribution,
     Row,
     by_unit,
-    faithfulness,
+    faithfulness_of,
     gradient_times_input,
     integrated_gradients,
     occlusion,
@@ -60,6 +60,8 @@ def explain_chain(link: Link, asked: Asked, action: Action, *, others: Sequence[
         )
     bounds = _bounds(link, tokens)
     found = integrated_gradients(score, row, baseline, points=min(POINTS, bounds.path), most_points=bounds.path)
+    adds_U, loses_U = by_unit(flat(found.values), units_of(row, tokens)), occlusion(score, row, baseline, whole=tokens)
+    faith, faith_alone = faithfulness_of(score, row, baseline, [adds_U, loses_U], whole=tokens, points=bounds.curve)
     heads, logits = heads_and_logits(score, row, action, others, most_runs=bounds.runs)
     return ChoiceExplained(
         choice=action.name,
@@ -68,9 +70,10 @@ def explain_chain(link: Link, asked: Asked, action: Action, *, others: Sequence[
         score=found.score,
         baseline=found.baseline,
         residual=found.residual,
-        faith=faithfulness(score, row, baseline, found.values, whole=tokens, points=bounds.curve),
+        faith=faith,
+        faith_alone=faith_alone,
         fields=_by_field(found),
-        parts=_parts(link, score, row, baseline, tokens, found),
+        parts=_parts(link, row, baseline, tokens, (adds_U, _slopes(score, row, baseline, tokens), loses_U)),
         through=tuple(each.path for each in link.all() if each is not link),
         compared=len(others),
         logits=logits,
@@ -104,18 +107,15 @@ def _by_field(found: Attribution) -> dict[str, float]:
     return dict(sorted(sums.items(), key=lambda each: -abs(each[1])))
 
 
+def _slopes(score: ChosenScore, row: Row, baseline: Row, tokens: Mapping[str, Embedded]) -> Tensor:
+    return by_unit(flat(gradient_times_input(score, row, baseline).values), units_of(row, tokens))
+
+
 def _parts(
-    link: Link, score: ChosenScore, row: Row, baseline: Row, tokens: Mapping[str, Embedded], found: Attribution
+    link: Link, row: Row, baseline: Row, tokens: Mapping[str, Embedded], told: tuple[Tensor, Tensor, Tensor]
 ) -> tuple[Part, ...]:
-    """One of each unit, the largest first."""
-    units_F = units_of(row, tokens)
-    slopes = gradient_times_input(score, row, baseline)
-    figures = zip(
-        by_unit(flat(found.values), units_F).tolist(),
-        by_unit(flat(slopes.values), units_F).tolist(),
-        occlusion(score, row, baseline, whole=tokens).tolist(),
-        strict=True,
-    )
+    """One of each unit, the largest first; `told` are what each adds, its slope, and what it loses alone, [U]."""
+    figures = zip(*(each_U.tolist() for each_U in told), strict=True)
     named = [
         part
         for name, tensor in row.items()

@@ -80,6 +80,8 @@ class ChoiceExplained(msgspec.Struct, frozen=True, kw_only=True):
     residual: float
     """What the parts do not add up to; see `learn.attribution.Attribution`."""
     faith: Faithfulness
+    faith_alone: Faithfulness | None = None
+    """Of parts ranked by what each `loses` alone; None where that is the same."""
     fields: Mapping[str, float]
     """Sum over each input, the largest first."""
     parts: tuple[Part, ...]

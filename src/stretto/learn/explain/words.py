@@ -59,8 +59,16 @@ def trust_text(choice: ChoiceExplained) -> str:
         f"{trust_of(choice)}: all but {choice.residual:.2%} of it adds up. If what is usual is 0 and the score 1, it "
         f"is {faith.deletion:.2f} on average while the largest parts are taken away first, {faith.random:.2f} in a "
         f"random order, and {faith.insertion:.2f} while they are put in first: that beats {faith.beaten:.0%} of random "
-        "orders"
+        f"orders{f'; {better}' if (better := better_text(choice)) else ''}"
     )
+
+
+def better_text(choice: ChoiceExplained) -> str:
+    """Where parts are a hint only, and those ranked by what each loses alone are not: that these are to be read."""
+    alone = choice.faith_alone
+    if alone is None or trust_of(choice) is not Trust.HINT or alone.beaten < STRONG:
+        return ""
+    return f"read what each loses alone instead, which beats {alone.beaten:.0%} of random orders"
 
 
 def chose_text(choice: ChoiceExplained) -> str:

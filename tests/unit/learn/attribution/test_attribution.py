@@ -9,6 +9,7 @@ from stretto.learn.attribution import (
     Row,
     by_unit,
     faithfulness,
+    faithfulness_of,
     gradient_times_input,
     integrated_gradients,
     occlusion,
@@ -111,6 +112,18 @@ def test_a_faithful_order_beats_random_ones_and_a_reversed_one_does_not() -> Non
     assert right.beaten > 0.9
     assert wrong.beaten == 0.0
     assert wrong.deletion > wrong.random
+
+
+def test_several_attributions_are_held_against_the_same_random_orders() -> None:
+    weights = tensor([5.0, 1.0, 0.5, 0.2, 0.1, 0.0])
+    row, nothing = {"x": torch.ones(1, 6)}, {"x": torch.zeros(1, 6)}
+
+    def score(each: Row) -> Tensor:
+        return each["x"] @ weights
+
+    right, wrong = faithfulness_of(score, row, nothing, [weights, -weights])
+    assert right == faithfulness(score, row, nothing, {"x": weights[None]})
+    assert wrong == faithfulness(score, row, nothing, {"x": -weights[None]})
 
 
 def test_a_score_below_the_baseline_is_explained_by_what_pulls_it_down() -> None:

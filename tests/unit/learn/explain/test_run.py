@@ -10,7 +10,7 @@ import pytest
 import stretto
 from stretto.learn.explain.explained import ChoiceExplained, RunExplained
 from stretto.learn.explain.page import page
-from stretto.learn.explain.words import Trust, trust_of
+from stretto.learn.explain.words import Trust, trust_of, trust_text
 from stretto.types.errors import UsageError
 
 COMPONENTS = """
@@ -188,3 +188,13 @@ def test_words_of_trust_always_mean_the_same_figures(
     choice = choice_of(explained(credit, step="router"))
     faith = dataclasses.replace(choice.faith, beaten=beaten)
     assert trust_of(msgspec.structs.replace(choice, residual=residual, faith=faith)) is trust
+
+
+def test_where_parts_are_a_hint_what_each_loses_alone_is_recommended_if_it_is_better(credit: stretto.Workflow) -> None:
+    choice = choice_of(explained(credit, step="router"))
+    assert choice.faith_alone is not None
+    weak, strong = (dataclasses.replace(choice.faith, beaten=beaten) for beaten in (0.1, 1.0))
+    told = msgspec.structs.replace(choice, faith=weak, faith_alone=strong)
+    assert "read what each loses alone instead, which beats 100% of random orders" in trust_text(told)
+    assert "instead" not in trust_text(msgspec.structs.replace(told, faith_alone=weak))
+    assert "instead" not in trust_text(msgspec.structs.replace(told, faith=strong))
