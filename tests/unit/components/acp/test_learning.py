@@ -1,5 +1,6 @@
 """Components on other servers that learn there are told, and gradients come back, over HTTP and gRPC alike."""
 
+import asyncio
 from collections.abc import Callable
 
 import msgspec
@@ -9,6 +10,8 @@ from stretto.acp import messages as m
 from stretto.acp.failure import AcpError, Failure
 from stretto.acp.names import Reason, Verb
 from stretto.components.acp.component import AcpComponent
+from stretto.components.acp.learning import LIMIT_MS
+from stretto.components.acp.settings import Pin
 from stretto.types.errors import Code, ComponentError
 from stretto.types.ids import RunId, StepPath
 from stretto.types.learning import Reward
@@ -94,3 +97,43 @@ async def test_gradients_come_back(make: Make, server: StandIn, offering: Callab
     asked = Cotangents(run=RUN, path=StepPath("do"), inputs=b"\x00", cotangents=b"\xff", gradient_handle="h")
     assert await component.vjp(asked) == b"\xff!"
     assert server.asked[0][1].gradient_handle == "h"
+
+
+ASKED = Cotangents(run=RUN, path=StepPath("do"), inputs=b"i", cotangents=b"c", input={"factor": 2**60, "words": ["a"]})
+
+
+async def test_the_calls_other_fields_and_its_time_go_along(
+    make: Make, server: StandIn, offering: Callable[..., None]
+) -> None:
+    offering("vjp")
+    server.answer = lambda _verb, _request: m.VjpResponse(gradients=b"g")
+    component = make()
+    assert isinstance(component, Differentiates)
+    soon = asyncio.get_running_loop().time() + 5.0
+    await component.vjp(msgspec.structs.replace(ASKED, deadline=soon))
+    await component.vjp(ASKED)
+    (_, first), (_, second) = server.asked
+    assert (msgspec.json.decode(first.input_json) if first.input_json else first.input) == ASKED.input
+    assert 4_000 < first.envelope.remaining_ms <= 5_000
+    assert second.envelope.remaining_ms == LIMIT_MS
+
+
+@pytest.mark.parametrize(("answered_by", "told", "is_right"), [
+    ("", "d1", True), ("", "", True), ("", "d2", False), ("d2", "d2", True), ("d2", "d1", False),
+])  # fmt: skip
+async def test_a_gradient_is_of_who_answered_the_forward_call(
+    make: Make, server: StandIn, offering: Callable[..., None], answered_by: str, told: str, is_right: bool
+) -> None:
+    offering("vjp")
+    by = m.Result(component=m.ComponentRef(name="executor", version="1.2.0", digest=told))
+    server.answer = lambda _verb, _request: m.VjpResponse(gradients=b"g", result=by)
+    component = make(pin=Pin.WARN)
+    assert isinstance(component, Differentiates)
+    asked = msgspec.structs.replace(ASKED, answered_by=answered_by)
+    if is_right:
+        assert await component.vjp(asked) == b"g"
+    else:
+        with pytest.raises(ComponentError, match="it is the gradient of another function") as raised:
+            await component.vjp(asked)
+        assert not raised.value.retryable
+    assert server.asked[0][1].envelope.component.digest == answered_by
