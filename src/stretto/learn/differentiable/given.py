@@ -148,6 +148,10 @@ class Taking:
         frame = ColumnFrame(len(data))
         frame.put(INPUT, data.input)
         columns = {name: column_at(source, frame) for name, source in self._of_input.items()}
+        with torch.inference_mode(mode=False):  # the batch keeps them, also for passes that learn
+            return self._made(data, columns)
+
+    def _made(self, data: Batch, columns: Mapping[str, Column]) -> Asked:
         own = [each for each in self._tensors if each not in self._inner]
         made = {each.name: self._checked(columns.get(each.name) or nulls(len(data)), each) for each in own}
         return Asked(

@@ -162,7 +162,7 @@ class InsideNode(Node):
 
     def _called(self, module: nn.Module, given: Mapping[str, Any]) -> Any:
         """What a module returns. Raises ContractError where it wrote to what it was given."""
-        versions = [getattr(value, "_version", 0) for value in given.values()]  # torch's own count
+        versions = _versions(given)
         try:
             returned = module(**given)
         except StrettoError:
@@ -170,7 +170,7 @@ class InsideNode(Node):
         except Exception as error:
             error.add_note(f"Component '{self.name}' raised it at step '{self.place}'.")
             raise
-        after = [getattr(value, "_version", 0) for value in given.values()]
+        after = _versions(given)
         if after != versions:
             name = next(n for n, one, two in zip(given, versions, after, strict=True) if one != two)
             raise ContractError(
@@ -204,6 +204,14 @@ class InsideNode(Node):
         relaxed_BA = relaxed(self.estimator, log_p_BA, chosen_B)
         names = self.component.signature.chooses[choice]
         return Choices(names, chosen_B, log_p_BA, relaxed_BA=relaxed_BA)
+
+
+def _versions(given: Mapping[str, Any]) -> list[int]:
+    """How often each tensor was written to; torch counts for all but those made in inference mode."""
+    return [
+        value._version if isinstance(value, Tensor) and not value.is_inference() else 0  # noqa: SLF001
+        for value in given.values()
+    ]
 
 
 def _unknown(rewards: Sequence[Tensor], given: Mapping[str, Any]) -> Tensor | None:

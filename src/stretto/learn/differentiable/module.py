@@ -152,6 +152,8 @@ class DifferentiableWorkflow(nn.Module):
 
     def _freeze_but(self, train: Collection[str]) -> None:
         """Let only these components learn. Raises UsageError for one that is not there, or has nothing to learn."""
+        if isinstance(train, str):
+            raise UsageError(f"`train` is a list of components, and was given '{train}'; write train=['{train}']")
         for name in train:
             if name not in self.components:
                 hold_not_remote(self._nodes, name)
@@ -229,11 +231,15 @@ class DifferentiableWorkflow(nn.Module):
         where a pure component draws by `context.rng`: it would draw once. Raises InputError for an input that does not
         fit the contract.
         """
+        if isinstance(requests, str | Mapping):
+            raise UsageError(
+                f"a batch is a list of requests, and was given one {type(requests).__name__}; put it in a list"
+            )
         made = [each if isinstance(each, RunRequest) else RunRequest(input=each) for each in requests]
         kept = KeptAnswers() if keep_pure else None
         return Batch(self.plan, [admit(self.plan, each) for each in made], kept=kept)
 
-    def forward(self, requests: Batch | Requests, *, seeds: Sequence[int] | None = None) -> Outcome:
+    def forward(self, requests: Batch | Requests, *, seeds: Iterable[int] | None = None) -> Outcome:
         """Run a batch. `seeds` decide the choices, as they would in the engine; drawn anew where none are given."""
         data = requests if isinstance(requests, Batch) else self.batch(requests)
         if data.plan.manifest_digest != self.plan.manifest_digest:
@@ -243,7 +249,7 @@ class DifferentiableWorkflow(nn.Module):
             )
         if len(data) == 0:
             raise UsageError("a batch has no request; give one or more")
-        seeds = _seeds(data) if seeds is None else seeds
+        seeds = _seeds(data) if seeds is None else [*seeds]
         if len(seeds) != len(data):
             raise UsageError(f"{len(seeds)} seeds are given for {len(data)} requests; expected one for each")
         states = States(self._host, data, seeds)

@@ -126,3 +126,53 @@ def test_a_module_is_not_copied_but_its_state_is(tmp_path: Path, how: Callable[[
     module = module_of(tmp_path, STEPS, head=HEAD)
     with pytest.raises(UsageError, match=r"cannot be copied or pickled.*`state_dict\(\)`.*`trained\(\)`"):
         how(module)
+
+
+def test_what_a_batch_keeps_may_be_learnt_from_after_a_pass_in_inference_mode(tmp_path: Path) -> None:
+    module = module_of(tmp_path, STEPS, head=HEAD)
+    batch = module.batch(rows(3))
+    with torch.inference_mode():
+        before = module(batch).rewards.clone()
+    outcome = module(batch)
+    assert torch.equal(outcome.rewards.detach(), before)
+    assert outcome.backward().norms["first"] > 0
+
+
+@pytest.mark.parametrize("request_", [{"x": [1.0, 2.0]}, "x"])
+def test_one_request_is_no_batch(tmp_path: Path, request_: Any) -> None:
+    with pytest.raises(
+        UsageError, match=r"a batch is a list of requests, and was given one (dict|str); put it in a list"
+    ):
+        module_of(tmp_path, STEPS, head=HEAD)(request_)
+
+
+def test_one_name_is_no_list_of_those_that_learn(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"write train=\['first'\]"):
+        as_module(loaded(tmp_path, STEPS, head=HEAD), train="first")
+
+
+class Steadied(nn.Module):
+    """Keeps the mean of what it has seen, as torch's normalizations do."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner, self.norm = inner, nn.BatchNorm1d(2).double()
+
+    def forward(self, **fields: Any) -> Any:
+        told = self.inner(**fields)
+        return {**told, "state": self.norm(told["state"])}
+
+
+def test_statistics_that_a_later_pass_moved_are_other_weights(tmp_path: Path) -> None:
+    workflow = loaded(tmp_path, STEPS, head=HEAD)
+    component = workflow.component("first")
+    assert isinstance(component, TorchComponent)
+    module = as_module(workflow.with_component(component.with_module(Steadied(component.module))))
+    first = module(rows(3))
+    before = first.runs[0].manifest
+    second = module(rows(3))
+    assert second.runs[0].manifest != before
+    third = module(rows(3))
+    module(rows(3))
+    with pytest.raises(UsageError, match="weights have changed"):
+        third.runs  # noqa: B018  # they are made when they are asked for
