@@ -79,6 +79,8 @@ class ChoiceExplained(msgspec.Struct, frozen=True, kw_only=True):
     baseline: float
     residual: float
     """What the parts do not add up to; see `learn.attribution.Attribution`."""
+    is_exact: bool = False
+    """The score is the sum of its parts: nothing is estimated, and no order has to be tried."""
     faith: Faithfulness
     faith_alone: Faithfulness | None = None
     """Of parts ranked by what each `loses` alone; None where that is the same."""

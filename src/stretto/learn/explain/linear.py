@@ -49,6 +49,7 @@ def explain_policy(policy: SoftmaxPolicy, request: JsonObject, action: Action) -
         score=float(centred_A[chosen]),
         baseline=baseline,
         residual=0.0,
+        is_exact=True,
         faith=_faith(np.array([part.adds for part in parts])),
         fields=_by_field(parts),
         parts=tuple(parts),

@@ -39,7 +39,7 @@ class Trust(StrEnum):
     """How far parts may be believed, in words that always mean the same figures."""
 
     STRONG = "to be relied on"
-    """They add up, and 95 % or more of random orders do worse."""
+    """They are exact, or they add up and 95 % or more of random orders do worse."""
     FAIR = "fairly reliable"
     """They add up, and three quarters of random orders do worse."""
     HINT = "a hint only"
@@ -47,6 +47,8 @@ class Trust(StrEnum):
 
 def trust_of(choice: ChoiceExplained) -> Trust:
     """How far its parts may be believed."""
+    if choice.is_exact:
+        return Trust.STRONG
     if choice.residual > BELIEVED or choice.faith.beaten < FAIR:
         return Trust.HINT
     return Trust.STRONG if choice.faith.beaten >= STRONG else Trust.FAIR
@@ -54,6 +56,8 @@ def trust_of(choice: ChoiceExplained) -> Trust:
 
 def trust_text(choice: ChoiceExplained) -> str:
     """The figures behind it."""
+    if choice.is_exact:
+        return f"{trust_of(choice)}: the policy is linear, so that its parts are exact"
     faith = choice.faith
     return (
         f"{trust_of(choice)}: all but {choice.residual:.2%} of it adds up. If what is usual is 0 and the score 1, it "

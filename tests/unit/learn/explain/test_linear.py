@@ -11,6 +11,7 @@ from stretto.components.policy import SoftmaxPolicy
 from stretto.components.policy_facts import named_about, named_features
 from stretto.components.policy_weights import PolicyWeights
 from stretto.learn.explain.linear import explain_policy
+from stretto.learn.explain.words import Trust, trust_of
 from stretto.testing.request import request_for
 from stretto.types.json import JsonObject
 from stretto.types.learning import Action
@@ -71,6 +72,17 @@ async def test_its_own_order_beats_random_ones(tmp_path: Path) -> None:
     told = explain_policy(made, ASKED, await chosen(made, ASKED))
     assert told.faith.beaten == 1.0
     assert told.faith.deletion < told.faith.random < told.faith.insertion
+
+
+async def test_a_single_word_that_decided_is_relied_on(tmp_path: Path) -> None:
+    made = SoftmaxPolicy("planner", ("cancel", "end"), prior={"end": -1.0}, buckets=4096)
+    dense = np.zeros((4096, made.spec.columns))
+    word = {text: bucket for bucket, (_, text) in named_features(made.spec.features, {"words": "cancel"}).items()}
+    dense[word["cancel"], 0] = 3.0
+    made = made.with_weights(str(PolicyWeights.from_dense(made.spec, dense).save(tmp_path)))
+    told = explain_policy(made, {"words": "cancel"}, await chosen(made, {"words": "cancel"}))
+    assert [part.text for part in told.parts] == ["cancel"]
+    assert trust_of(told) is Trust.STRONG
 
 
 async def test_what_has_no_weight_is_left_out() -> None:
