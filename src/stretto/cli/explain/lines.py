@@ -10,6 +10,7 @@ from stretto.cli.words import escaped
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
 from stretto.learn.explain.words import (
     LIMITS,
+    QUIET,
     Trust,
     chose_text,
     largest_effect,
@@ -46,7 +47,7 @@ def show_explained(told: RunExplained) -> None:
         if step.path not in quiet:
             _show_step(step, largest)
     if quiet and told.reward is not None:
-        show(Text(f"\nno other answer of these moved the reward: {escaped(', '.join(together(quiet)))}", "dim"))
+        show(Text(f"\n{QUIET}: {escaped(', '.join(together(quiet)))}", "dim"))
     show(Text(f"\n{LIMITS}", "dim"))
 
 

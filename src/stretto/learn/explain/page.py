@@ -8,6 +8,7 @@ import orjson
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Head, Part, RunExplained, StepExplained
 from stretto.learn.explain.words import (
     LIMITS,
+    QUIET,
     Trust,
     chose_text,
     largest_effect,
@@ -90,11 +91,11 @@ def _step(step: StepExplained, largest: float) -> str:
 
 
 def _quiet(told: RunExplained, quiet: set[str]) -> str:
-    if not quiet:
+    if not quiet or told.reward is None:
         return ""
     paths = together([step.path for step in told.steps if step.path in quiet])
     names = ", ".join(f"<code>{_text(path)}</code>" for path in paths)
-    return f"<h2>Nothing of note</h2><p>No other answer of these moved the reward: {names}.</p>"
+    return f"<h2>Nothing of note</h2><p>{QUIET}: {names}.</p>"
 
 
 # a choice

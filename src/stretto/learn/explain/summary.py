@@ -1,6 +1,7 @@
 """An explanation in sentences: what to say first to somebody who has to answer for a run."""
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
@@ -47,13 +48,19 @@ def _changed(told: RunExplained) -> list[str]:
 
 def _worth(told: RunExplained) -> list[str]:
     """What the reward turned on."""
-    effects = [(step, each) for step in told.steps for each in step.effects if each.field and each.effect is not None]
     if told.reward is None:
         return [UNTOLD]
     if not told.compared:
         return ["No other run is there, so no other answer could be tried in place of its own."]
-    moved = sorted((each for each in effects if abs(each[1].effect or 0.0) > _noise(told)), key=_size)
+    moved = _moved(told)
     return [*(_turned(*each) for each in moved[:NAMED]), *([] if moved else [_unmoved(told)]), *_unread(told)]
+
+
+def _moved(told: RunExplained) -> list[tuple[StepExplained, FieldEffect]]:
+    """Fields that moved the reward on average, the most first; where none does by itself, whole answers that did."""
+    effects = [(step, each) for step in told.steps for each in step.effects]
+    moved = sorted((each for each in effects if abs(each[1].effect or 0.0) > _noise(told)), key=_size)
+    return [each for each in moved if each[1].field] or moved
 
 
 def _unread(told: RunExplained) -> list[str]:
@@ -74,27 +81,32 @@ def _size(effect: tuple[StepExplained, FieldEffect]) -> float:
 
 
 def _unmoved(told: RunExplained) -> str:
-    tried = sum(len(each.rewards) for step in told.steps for each in step.effects)
-    if not tried:
+    rewards = [reward for step in told.steps for each in step.effects for reward in each.rewards]
+    if not rewards:
         return "No other answer could be tried: other runs had none, or each would have needed another write."
+    replays = count_text(len(rewards), "replay")
+    if any(abs(reward - (told.reward or 0.0)) > _noise(told) for reward in rewards):
+        return f"No answer moved its reward on average: in {replays} it was {_range(rewards)}."
     return (
-        f"No answer moved its reward: it was the same in all of {count_text(tried, 'replay')}. A replay performs no "
-        "write, so what a judge reads of the world is what it was."
+        f"No answer moved its reward: it was the same in all of {replays}. A replay performs no write, so what a judge "
+        "reads of the world is what it was."
     )
 
 
 def _turned(step: StepExplained, effect: FieldEffect) -> str:
     worth = effect.effect or 0.0
     did = f"{'gained' if worth > 0 else 'cost'} it {number_text(abs(worth))}"
-    others = count_text(len(effect.rewards), "other value")
+    name = (
+        f"{step.path}.{effect.field} = {value_text(effect.value)}" if effect.field else f"All of {step.path}'s answer"
+    )
+    others = count_text(len(effect.rewards), "other value" if effect.field else "other answer")
     return (
-        f"{step.path}.{effect.field} = {value_text(effect.value)} {did}: with {others} of other runs in its place its "
-        f"reward would have been {_range(effect)}."
+        f"{name} {did}: with {others} of other runs in its place its reward would have been {_range(effect.rewards)}."
     )
 
 
-def _range(effect: FieldEffect) -> str:
-    low, high = number_text(min(effect.rewards)), number_text(max(effect.rewards))
+def _range(rewards: Sequence[float]) -> str:
+    low, high = number_text(min(rewards)), number_text(max(rewards))
     return low if low == high else f"{low} to {high}"
 
 
@@ -114,7 +126,7 @@ def _choices(told: RunExplained) -> list[str]:
 
 def _chose(step: StepExplained, choice: ChoiceExplained) -> str:
     inputs = [(name, value) for name, value in choice.fields.items() if value][:NAMED]
-    named = ", ".join(f"{name} ({value:+.3f})" for name, value in inputs)
+    named = ", ".join(f"{name} ({value:+.3f})" for name, value in inputs) or "none of its inputs"
     special = choice.score - choice.baseline
     chose = f"{step.path} chose {choice.chosen} (probability {math.exp(choice.logprob):.3g})"
     trust = f"this is {trust_of(choice)}"

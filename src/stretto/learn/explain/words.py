@@ -28,6 +28,9 @@ VALUE_CHARS: Final = 40
 TELLING: Final = 0.01
 """Part of a run's largest effect from which on another is shown."""
 
+QUIET: Final = "Without an effect to speak of, a hundredth of the largest or more"
+"""Of `quiet_steps`."""
+
 LIMITS: Final = (
     "An effect is of one answer changed by itself: two that only matter together each have the whole of it, and a "
     "value that no other run had is never tried. A part of a logit is what the network made of an input, not why the "
@@ -155,7 +158,7 @@ def telling(step: StepExplained, largest: float) -> list[FieldEffect]:
 
 
 def quiet_steps(told: RunExplained) -> list[str]:
-    """Steps of which no answer moved the reward, and that made no choice by what they read."""
+    """Steps of which nothing is `telling`, and that made no choice by what they read."""
     largest = largest_effect(told)
     return [
         step.path

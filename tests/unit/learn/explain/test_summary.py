@@ -1,0 +1,60 @@
+"""The sentences say what the figures do."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
+from stretto.learn.explain.page import page
+from stretto.learn.explain.summary import summary_of
+from stretto.learn.faith import Faithfulness
+
+
+def effect(field: str, *rewards: float) -> FieldEffect:
+    return FieldEffect(field=field, value=1, rewards=rewards, failed=0, effect=1.0 - sum(rewards) / len(rewards))
+
+
+def told(*steps: StepExplained, reward: float | None = 1.0) -> RunExplained:
+    return RunExplained(run="r", workflow="w", status="ok", reward=reward, compared=2, summary=(), steps=steps)
+
+
+def of_effects(*effects: FieldEffect) -> RunExplained:
+    return told(StepExplained(path="offer", component="offer", effects=effects))
+
+
+@pytest.mark.parametrize(
+    ("effects", "says"),
+    [
+        # either field is enough by itself
+        (
+            (effect("", 0.0), effect("a", 1.0), effect("b", 1.0)),
+            ("All of offer's answer gained it 1: with 1 other answer of other runs in its place its reward would have "
+            "been 0."),
+        ),
+        (
+            (effect("", 0.0), effect("a", 0.5, 0.0)),
+            ("offer.a = 1 gained it 0.75: with 2 other values of other runs in its place its reward would have been 0 "
+            "to 0.5."),
+        ),
+        ((effect("a", 0.0, 2.0),), "No answer moved its reward on average: in 2 replays it was 0 to 2."),
+        ((effect("a", 1.0, 1.0),), "No answer moved its reward: it was the same in all of 2 replays."),
+    ],
+)
+def test_what_moved_the_reward_is_said_as_it_was(effects: Sequence[FieldEffect], says: str) -> None:
+    assert summary_of(of_effects(*effects))[1].startswith(says)
+
+
+def test_a_choice_of_which_nothing_was_special_names_no_input() -> None:
+    faith = Faithfulness(deletion=0.0, insertion=0.0, random=0.0, beaten=0.0)
+    choice = ChoiceExplained(
+        choice="way", chosen="left", logprob=-0.1, score=2.0, baseline=2.0, residual=0.0, faith=faith,
+        fields={"x": 0.0}, parts=(Part(name="x"),), compared=2,
+    )  # fmt: skip
+    step = StepExplained(path="router", component="router", choices=(choice,))
+    assert "only +0.000 of its logit's +2.000 come of this run, by none of its inputs" in summary_of(told(step))[-1]
+
+
+def test_where_there_is_no_reward_none_was_moved_by_nothing() -> None:
+    step = StepExplained(path="offer", component="offer")
+    assert "Without an effect" in page(told(step))
+    assert "Without an effect" not in page(told(step, reward=None))
