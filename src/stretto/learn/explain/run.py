@@ -4,7 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -23,6 +23,8 @@ from stretto.store.sqlite import Store
 from stretto.types.enums import StepStatus
 from stretto.types.errors import InputError, ReplayError, UsageError
 from stretto.types.json import JsonObject
+
+T = TypeVar("T")
 
 OnStep: TypeAlias = Callable[[int, int, StepRecord], None]
 """Told of each step before it is explained: the how manieth, of how many, and its record."""
@@ -96,7 +98,7 @@ class _Explaining:
 
     async def step(self, step: StepRecord) -> StepExplained:
         """In a thread where there is much to compute: a server answers meanwhile."""
-        choices = await asyncio.to_thread(self._choices, step) if step.actions else ()
+        choices = await _in_thread(lambda: self._choices(step)) if step.actions else ()
         is_unread = self._run.reward is not None and outermost(step.path) not in self._reaching
         known = None if is_unread else self._run.reward
         effects = () if known is None else await self._effects(step, known)
@@ -131,6 +133,17 @@ class _Explaining:
         alike = [other[step.path] for other in self._others if _is_alike(step, other.get(step.path))]
         answers = [cast("JsonObject", each.output_value) for each in alike]
         return await field_effects(step.output_value, reward, answers, replayed, most=self._tried)
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """What it comes to. Nothing ends a thread, so one that is cancelled has ended when its thread has: whoever waits
+    for that knows that nothing is computed any more."""
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await asyncio.wait({working})
+        raise
 
 
 def _is_alike(step: StepRecord, other: StepRecord | None) -> bool:

@@ -37,7 +37,7 @@ _RECORD: Final = re.compile(r"/v1/workflows/([^/]+)/runs/([^/]+)/explanation")
 _READING: Final = frozenset({"GET", "HEAD"})
 
 MOST_WAITING: Final = 8
-"""Readers that wait while another run is explained: each explanation makes hundreds of replays."""
+"""Readers at once, one of whose runs is explained: each explanation makes hundreds of replays."""
 
 AGAIN_MS: Final = 2_000
 
@@ -63,7 +63,7 @@ class ExplainFace:
         self._max_s = max_s
         self._own_only = own_only
         self._one = asyncio.Lock()
-        self._waiting = 0
+        self._under_way: set[asyncio.Task[RunExplained]] = set()
 
     def serves(self, path: str) -> bool:
         """Whether a path is one of these."""
@@ -116,15 +116,16 @@ class ExplainFace:
         return runs_page(sorted(found, key=lambda each: -each.started_at_ns)[:LISTED])
 
     async def _explained(self, run_id: str, wanted: Wanted, *, of: str | None = None) -> RunExplained:
-        """One at a time: what it computes takes a core, and calls have the others."""
-        if self._waiting >= MOST_WAITING:
-            message = f"{self._waiting} explanations wait already; ask again"
+        """The explanation. One that is given up stays under way until nothing of it is computed any more."""
+        if len(self._under_way) >= MOST_WAITING:
+            message = f"{len(self._under_way)} explanations wait already; ask again"
             raise refusal(Code.RESOURCE_EXHAUSTED, Reason.SHED, message, retry_after_ms=AGAIN_MS)
-        self._waiting += 1
+        task = asyncio.create_task(self._next(run_id, wanted, of))
+        self._under_way.add(task)
+        task.add_done_callback(self._ended)
         try:
-            async with asyncio.timeout(self._max_s), self._one:
-                workflow, run = await self._found(run_id, of)
-                return await explain(workflow, run, step=wanted.step, tried=wanted.tried)
+            async with asyncio.timeout(self._max_s):
+                return await asyncio.shield(task)
         except TimeoutError as error:
             message = (
                 f"the run was not explained in {self._max_s:g} s; explain one step: ?step=PATH, or try less: ?tried=1"
@@ -135,7 +136,18 @@ class ExplainFace:
         except StoreError as error:
             raise AcpError(Failure(code=Code.UNAVAILABLE, message=str(error))) from error
         finally:
-            self._waiting -= 1
+            task.cancel()
+
+    async def _next(self, run_id: str, wanted: Wanted, of: str | None) -> RunExplained:
+        """One at a time: what it computes takes a core, and calls have the others."""
+        async with self._one:
+            workflow, run = await self._found(run_id, of)
+            return await explain(workflow, run, step=wanted.step, tried=wanted.tried)
+
+    def _ended(self, task: asyncio.Task[RunExplained]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled():
+            task.exception()  # told to whoever still waits, and to nobody as never looked at
 
     async def _found(self, run_id: str, of: str | None) -> tuple[Workflow, Run]:
         """The run, and the workflow that made it. Raises AcpError where there is none, or it is another's."""

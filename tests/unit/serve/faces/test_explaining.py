@@ -1,6 +1,7 @@
 """Runs explained over HTTP: the same record as at a terminal, pages that run nothing, and who may see them."""
 
 import asyncio
+import threading
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,9 +15,12 @@ import pytest
 import stretto
 from stretto.acp.server import Limits
 from stretto.acp.server.tokens import Tokens
+from stretto.learn.explain.run import _Explaining
+from stretto.record.model import StepRecord
 from stretto.runtime.workflow import Workflow
 from stretto.serve.faces.explaining import MOST_WAITING
 from stretto.store.sqlite import Store
+from stretto.types.learning import Action
 from tests.unit.serve.acp_living import post
 from tests.unit.serve.faces.served_faces import DEGRADED, READING, served_faces, workflows_in
 
@@ -198,6 +202,28 @@ async def test_one_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: 
         status, body, _ = await asked.get("/runs/last/explanation")
     assert status == 504
     assert "explain one step: ?step=PATH" in body
+
+
+async def test_one_that_is_given_up_lets_no_other_begin_while_it_is_computed_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = [], threading.Event()
+
+    def computed(self: _Explaining, step: StepRecord) -> tuple[()]:
+        begun.append(step.path)
+        go_on.wait(30)
+        return ()
+
+    monkeypatch.setattr(_Explaining, "_choices", computed)
+    async with explaining(tmp_path, limits=Limits(max_call_s=0.05)) as (asked, workflows):
+        run = await workflows[0].run({"query": "hello"})
+        for step in run.steps:
+            step.actions = (Action(name="way", chosen="a", support=("a",), logprob=0.0, propensity=1.0, policy=""),)
+        monkeypatch.setattr("stretto.serve.faces.explaining.find_run", lambda *_: run)
+        given_up = [(await asked.get("/runs/last/explanation"))[0] for _ in range(3)]
+        at_once = len(begun)
+        go_on.set()
+    assert (given_up, at_once) == ([504] * 3, 1)
 
 
 async def test_without_being_asked_for_it_shows_no_run(tmp_path: Path) -> None:
