@@ -111,7 +111,7 @@ def _told(told: Difference, rough: float, step: float) -> Probe:
     """What is to be made of a difference."""
     tolerance = told.noise + rough
     agrees = abs(told.apart) <= tolerance
-    is_flat = told.slope <= told.noise  # and said to be
+    is_flat = told.slope == 0.0  # and said to be; what is below the noise is not known to be flat
     is_clear = is_flat or tolerance <= (SHARP if agrees else CLEAR) * told.slope
     verdict = (Verdict.AGREES if agrees else Verdict.LIES) if is_clear else Verdict.UNCLEAR
     return Probe(verdict=verdict, told=told, rough=rough, step=step)

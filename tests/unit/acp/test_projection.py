@@ -65,7 +65,17 @@ def of_few_digits(seed: int) -> Function:
     return lambda x: (last(x) + 1e4) - 1e4
 
 
-HONEST = (linear, relu, relu_of_input, steep, shrinking, saturated, choosing, of_few_digits)
+def offset(seed: int) -> Function:
+    last = _linear(seed)
+    return lambda x: last(x) + 1e4
+
+
+def dead(seed: int) -> Function:
+    last = _linear(seed)
+    return lambda x: last(torch.relu(x - 1e6))
+
+
+HONEST = (linear, relu, relu_of_input, steep, shrinking, saturated, choosing, of_few_digits, offset, dead)
 
 WHERE: dict[str, Callable[..., Any]] = {
     "normal": lambda draw: draw.standard_normal(N),
@@ -121,6 +131,15 @@ def test_an_honest_gradient_is_not_accused(made: Callable[[int], Function], wher
 def test_a_lie_is_caught_more_often_than_not(lie: str) -> None:
     found = [check(relu(seed), "normal", seed, lie) for seed in range(20)]
     assert sum(each is Verdict.LIES for each in found) > 10
+
+
+def test_a_lie_about_slopes_below_the_rounding_of_the_answers_is_not_believed() -> None:
+    found = [check(offset(seed), "normal", seed, "the sign turned") for seed in range(20)]
+    assert Verdict.AGREES not in found
+
+
+def test_a_gradient_of_0_where_nothing_moves_is_believed() -> None:
+    assert {check(dead(seed), "normal", seed) for seed in range(20)} == {Verdict.AGREES}
 
 
 def test_a_component_that_does_not_answer_there_is_not_accused() -> None:
