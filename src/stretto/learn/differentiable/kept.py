@@ -66,5 +66,6 @@ class Stood:
 
 
 def may_be_kept(op: CallOp) -> bool:
-    """Whether a step's answers may stand: it is pure, and what it answers is all that it does."""
-    return op.effect is Effect.PURE and not op.action_field and CALLS not in op.component.card.capabilities
+    """Whether a step's answers may stand: it is pure, what it answers is all that it does, and no run has its own."""
+    is_pure = op.effect is Effect.PURE and not op.action_field
+    return is_pure and not op.per_run and CALLS not in op.component.card.capabilities

@@ -39,6 +39,16 @@ def looked_up(n: int) -> dict[str, int]:
     return {"n": n}
 
 
+@stretto.component("nth", effects="pure", scope="run")
+class Nth:
+    def __init__(self) -> None:
+        self.times = 0
+
+    async def __call__(self, n: int) -> dict[str, int]:
+        self.times += 1
+        return {"times": self.times}
+
+
 @stretto.component("calling", effects="pure")
 async def calling(n: int, context: stretto.Context) -> dict[str, int]:
     ASKED.append(n)
@@ -166,6 +176,19 @@ def test_what_is_not_pure_fails_or_calls_others_is_asked_in_each_pass(made: Any)
     assert sorted(asked) == sorted([0, 1] * 3 + [-1])  # looked_up by itself and through calling; what failed
     assert again[0].error is not None
     assert again[0].error.path == "one"
+
+
+def test_a_component_that_each_run_has_its_own_of_is_asked_in_each_pass(made: Any) -> None:
+    steps = """
+  - {name: one, component: nth, input_mapping: {n: input.n}}
+  - {name: two, component: nth, input_mapping: {n: "input.n + steps.one.times"}}
+"""
+    module = as_module(made(steps + CHOICE, "{worth: 1.0}"))
+    batch = module.batch(rows(2), keep_pure=True)
+    for _ in range(2):
+        for run in module(batch, seeds=range(2)).runs:
+            assert [step_of(run, each).output_value["times"] for each in ("one", "two")] == [1, 2]
+            assert not step_of(run, "one").reused_from
 
 
 def test_rewards_that_a_pure_step_tells_stand_too(made: Any) -> None:
