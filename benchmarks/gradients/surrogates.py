@@ -59,6 +59,7 @@ def rows_of(runs: Draws, told_N: Tensor) -> ChoiceRows:
         reward_N=told_N,
         baseline_N=torch.zeros_like(told_N),
         weight_N=torch.ones_like(told_N),
+        known_N=torch.ones_like(told_N),
     )
 
 

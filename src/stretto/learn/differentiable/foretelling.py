@@ -42,7 +42,7 @@ class Told:
     baseline_N: Tensor
     weight_N: Tensor
     known_N: Tensor
-    """Whose reward is."""
+    """What each reward counts: 0 where it is not known, else as many as there are runs for each that is."""
 
 
 class Foretelling:
@@ -55,7 +55,8 @@ class Foretelling:
             for name, alternatives in node.component.signature.chooses.items():
                 key = key_of(node, name)
                 self.of_choices[key] = ChoiceSurrogate(key, _widths(node.component.signature, name), alternatives)
-        self._pending: list[tuple[InsideNode, ChoiceSurrogate, ChoiceRows]] = []
+        self._pending: dict[str, list[ChoiceRows]] = {}
+        """Of each surrogate, what a batch under way told."""
 
     @property
     def choices(self) -> list[tuple[ChoiceSurrogate, InsideNode, str]]:
@@ -77,22 +78,24 @@ class Foretelling:
             reward_N=told.reward_N,
             baseline_N=told.baseline_N,
             weight_N=told.weight_N,
+            known_N=told.known_N,
         )
-        self._pending.append((node, surrogate, rows if bool(told.known_N.all()) else rows.of(told.known_N)))
+        self._pending.setdefault(surrogate.step, []).append(rows)
         return surrogate.control(made.log_p_BA, rows)
 
     def end(self, behaviour: Callable[[str], Digest] | None) -> None:
-        """Learn from the batch: not before its loss is made, since several steps of a run may share a surrogate.
+        """Learn from the batch: not before its loss is made, since rounds of a run share a surrogate.
 
         `behaviour` tells the digest of a component's weights; None where nothing is to be learnt.
         """
-        pending, self._pending = self._pending, []
+        pending, self._pending = self._pending, {}
         if behaviour is None:
             return
-        for _, surrogate, rows in pending:
-            surrogate.judge(rows)
-        for node, surrogate, rows in pending:
-            surrogate.learn(rows, of=behaviour(node.name))
+        for surrogate, node, _ in self.choices:
+            if surrogate.step in pending:
+                rows = ChoiceRows.joined(pending[surrogate.step])
+                surrogate.judge(rows)
+                surrogate.learn(rows, of=behaviour(node.name))
 
 
 def key_of(node: InsideNode, choice: str) -> str:
@@ -110,13 +113,14 @@ def shown_of(signature: TorchSignature) -> list[tuple[str, Tensorial]]:
 
 
 def features_of(signature: TorchSignature, inputs: Mapping[str, Column], log_p_NA: Tensor) -> Tensor:
-    """What a surrogate is shown of rows that fit the module's schema, [N, F]: float64, detached."""
+    """What a surrogate is shown of rows that fit the module's schema, [N, F]: float64, detached; 0 for no number."""
     count = len(log_p_NA)
     parts = []
     for name, what in shown_of(signature):
         value, _ = fitted(inputs.get(name) or Rows([None] * count), what, name)
         parts.append(value.detach().double().cpu().reshape(count, _width(what)))
-    return torch.cat([*parts, log_p_NA.detach().double().cpu().clamp_min(LEAST_LOG_P)], 1)
+    shown_NF = torch.cat([*parts, log_p_NA.detach().double().cpu().clamp_min(LEAST_LOG_P)], 1)
+    return shown_NF.nan_to_num(0.0, 0.0, 0.0)
 
 
 def _widths(signature: TorchSignature, choice: str) -> dict[str, int]:

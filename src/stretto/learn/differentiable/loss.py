@@ -24,15 +24,14 @@ _SCORING: Final = frozenset({Estimator.SCORE, Estimator.RELAX})
 
 def loss_of(batch: Underway, gain: Gain, downstream: Downstream, foretelling: Foretelling) -> Tensor:
     """Minus the mean known reward in value; its gradient is estimated."""
-    scale = -1.0 / gain.count
-    loss = gain.objective(scale)
+    loss = gain.objective(-1.0 / gain.count)
     for event in batch.events:
         if isinstance(event, Computed) and event.choices and event.estimator in _SCORING:
             names = downstream.terms(event.place)
             for name in event.choices:
                 term = _score(batch, gain, event, name, names, foretelling)
                 if term is not None:
-                    loss = loss + (term - term.detach()) * scale
+                    loss = loss - (term - term.detach()) / gain.runs
     return loss
 
 
@@ -47,19 +46,20 @@ def _score(
     cost_L = torch.stack([term.weight * term.value_L.detach().double().cpu() for term in terms]).sum(0)
     lives = torch.tensor([*event.cohort.lives])
     runs = torch.tensor(gain.run_of)[lives]
-    known_N = torch.ones(len(lives), dtype=torch.bool) if gain.known_B is None else gain.known_B[runs]
+    is_known_N = torch.ones(len(lives), dtype=torch.bool) if gain.known_B is None else gain.known_B[runs]
     weight_N = torch.ones(len(lives), dtype=torch.float64)
     if gain.weights_L is not None:
         cost_L, before_L = _expected(batch, gain.weights_L.detach(), cost_L, event)
         weight_N = before_L[lives]
     cost_N = cost_L[lives]
     logp_N = chosen_logprob(choice.log_p_BA, choice.chosen_B)
-    baseline_N = _others(lives.tolist(), runs.tolist(), (weight_N * cost_N).tolist(), known_N.tolist())
-    objective_N = score(logp_N, cost_N, baseline_N)
+    baseline_N = _others(lives.tolist(), runs.tolist(), (weight_N * cost_N).tolist(), is_known_N.tolist())
+    known_N = is_known_N.double() * (gain.runs / gain.count)
+    objective_N = score(logp_N, cost_N, baseline_N) * known_N
     if event.estimator is Estimator.RELAX:
         told = Told(reward_N=cost_N, baseline_N=baseline_N, weight_N=weight_N, known_N=known_N)
         objective_N = objective_N - foretelling.control(event, name, told)
-    return (weight_N * objective_N)[known_N].sum()
+    return (weight_N * objective_N).sum()
 
 
 def _expected(batch: Underway, weights_L: Tensor, cost_L: Tensor, event: Computed) -> tuple[Tensor, Tensor]:

@@ -252,6 +252,8 @@ class DifferentiableWorkflow(nn.Module):
         seeds = _seeds(data) if seeds is None else [*seeds]
         if len(seeds) != len(data):
             raise UsageError(f"{len(seeds)} seeds are given for {len(data)} requests; expected one for each")
+        for passing in self._passings.values():
+            passing.end(learns=False)  # of a pass that raised
         states = States(self._host, data, seeds)
         batch = Underway(
             data=data,

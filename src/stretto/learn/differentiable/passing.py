@@ -19,12 +19,13 @@ from stretto.learn.differentiable.items import MapNode
 from stretto.learn.differentiable.kept import Stood
 from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.outside import OutsideNode
-from stretto.learn.differentiable.recorded import place_of
 from stretto.learn.differentiable.rounds import LoopNode
 from stretto.learn.differentiable.underway import Recorded
 from stretto.learn.surrogates.learner import RECORDED_STEPS
 from stretto.learn.surrogates.of_step import StepSurrogate
-from stretto.record.model import Run, decoded
+from stretto.learn.surrogates.surrogate import HELD_OUT
+from stretto.plan.places import step_of
+from stretto.record.model import Run, StepRecord, decoded
 from stretto.types.enums import Estimator, StepStatus
 from stretto.types.errors import LearningError, UsageError
 from stretto.types.ids import Digest
@@ -96,20 +97,12 @@ class Passing:
 
     def learn_recorded(self, runs: Sequence[Run]) -> None:
         """Learn from what recorded runs asked and were answered. Raises LearningError where they tell nothing."""
-        place, name = self.node.place, self.node.call.component_name
-        steps = [
-            (run, step)
-            for run in runs
-            for step in run.steps
-            if step.status is StepStatus.OK
-            and not run.simulated
-            and place_of(step.path) == place
-            and step.component == name
-        ]
+        place, component = self.node.place, self.node.call.component_name
+        steps = [(run, step) for run in runs for step in run.steps if not run.simulated and self._is_own(step)]
         if not steps:
             raise LearningError(
                 f"none of {len(runs)} runs tells what step '{place}' answers: it needs runs of this workflow in which "
-                f"component '{name}' was asked"
+                f"component '{component}' was asked"
             )
         asked: list[JsonObject] = [decoded(step.input) for _, step in steps]
         columns = {name: Rows([each.get(name) for each in asked]) for name in self._asked}
@@ -117,10 +110,15 @@ class Passing:
         told_NK, is_told_N = self._told([decoded(step.output) for _, step in steps])
         own_N = fits_N & is_told_N
         features_NF, told_NK = features_NF[own_N], told_NK[own_N]
-        pinned = Digest(steps[-1][0].manifest.components.get(name, "").rpartition("@")[2])
-        first = len(told_NK) - len(told_NK) // 5  # the last fifth tells what it is worth before it is learnt from
+        pinned = Digest(steps[-1][0].manifest.components.get(component, "").rpartition("@")[2])
+        first = len(told_NK) - len(told_NK) // HELD_OUT
         self.surrogate.learn(features_NF[:first], told_NK[:first], passes=RECORDED_STEPS, of=pinned)
         self.surrogate.learn(features_NF[first:], told_NK[first:], of=pinned)
+
+    def _is_own(self, step: StepRecord) -> bool:
+        """Whether the component answered the step itself."""
+        is_here = step_of(step.path) == self.node.place and step.component == self.node.call.component_name
+        return is_here and step.status is StepStatus.OK
 
     # numbers
 

@@ -1,8 +1,7 @@
 """Recorded runs folded into what a choice's surrogate learns from: what was known, what was chosen, what came of it."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import torch
 
@@ -15,6 +14,7 @@ from stretto.learn.differentiable.inside import InsideNode
 from stretto.learn.rewards import terms_as_of
 from stretto.learn.surrogates.rows import ChoiceRows
 from stretto.learn.usable import ACCIDENTS, Recorded
+from stretto.plan.places import step_of
 from stretto.record.model import Run, decoded
 from stretto.types.enums import RunStatus, StepStatus
 from stretto.types.errors import LearningError
@@ -22,16 +22,8 @@ from stretto.types.ids import Digest
 from stretto.types.json import JsonObject
 from stretto.types.learning import Action
 
-_ROUND_OR_ITEM: Final = re.compile(r"\[\d+\]")
-"""In a path, which a place does not have."""
-
 _Made: TypeAlias = tuple[JsonObject, JsonObject, Action, float]
 """A step's input, output and choice, and the reward below."""
-
-
-def place_of(path: str) -> str:
-    """Where in the workflow a step of a run stands, whatever its round or item."""
-    return _ROUND_OR_ITEM.sub("", path)
 
 
 def is_usable(run: Run) -> bool:
@@ -78,6 +70,7 @@ def rows_of_runs(
         reward_N=reward_N,
         baseline_N=torch.full_like(reward_N, float(reward_N.mean())),
         weight_N=torch.ones_like(reward_N),
+        known_N=torch.ones_like(reward_N),
     )
     return rows, Digest(actions[-1].policy)
 
@@ -89,7 +82,7 @@ def _made(
     if reward is None:
         return
     for step in item.run.steps:
-        if step.status is StepStatus.OK and place_of(step.path) == node.place and step.component == node.name:
+        if step.status is StepStatus.OK and step_of(step.path) == node.place and step.component == node.name:
             for action in step.actions:
                 if action.name == choice and _is_of(node, action):
                     yield decoded(step.input), decoded(step.output), action, reward

@@ -50,8 +50,7 @@ class Learner:
 
     def add(self, features_NF: Tensor, told_NK: Tensor, is_told_NK: Tensor) -> None:
         """Put rows into the buffer."""
-        self.buffer.add(torch.cat([features_NF, told_NK, is_told_NK], 1))
-        self.behind += len(features_NF)
+        self.behind += self.buffer.add(torch.cat([features_NF, told_NK, is_told_NK], 1))
 
     def learn(self, *, passes: int = ONLINE_STEPS, of: Digest | None = None) -> None:
         """Take some steps towards the buffer; `of` is the digest of what made its last rows."""

@@ -7,7 +7,7 @@ and the gradient is unbiased whatever they say. Shape letters: N rows, F feature
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import replace
 
 import msgspec
 import torch
@@ -20,18 +20,16 @@ from stretto.learn.surrogates.learner import RECORDED_STEPS
 from stretto.learn.surrogates.manifest import Manifest
 from stretto.learn.surrogates.report import SurrogateReport
 from stretto.learn.surrogates.rows import ChoiceRows
-from stretto.learn.surrogates.surrogate import Surrogate
+from stretto.learn.surrogates.surrogate import HELD_OUT, Surrogate
 from stretto.learn.surrogates.window import Window
 from stretto.types.ids import Digest
-
-HELD_OUT: Final = 5
-"""Of recorded rows, the last fifth tells what the surrogate is worth before it learns from it too."""
 
 
 class ChoiceSurrogate(Surrogate):
     """Of one choice of one step."""
 
     what = "the reward downstream of each alternative of a choice"
+    is_biased = False
 
     def __init__(self, step: str, shown: Mapping[str, int], alternatives: Sequence[str]) -> None:
         super().__init__(step, shown, alternatives)
@@ -44,6 +42,9 @@ class ChoiceSurrogate(Surrogate):
     def control(self, log_p_NA: Tensor, rows: ChoiceRows) -> Tensor:
         """What is to be taken off the score's objective of each row, [N]; 0 while it is worth nothing.
 
+        Of rows with an unknown reward too: whether it is known may hang on what was chosen, and then only all of them
+        together have a mean of 0.
+
         What it foretells is taken less the baseline, as the score's reward is: where it foretells well nothing of the
         baseline's own noise is left, and where it does not the baseline stays.
         """
@@ -54,8 +55,8 @@ class ChoiceSurrogate(Surrogate):
 
     def learn(self, rows: ChoiceRows, *, of: Digest | None = None) -> None:
         """Learn from a batch that it was judged by. `of` is the digest of the weights that chose."""
-        if len(rows) and not self.is_frozen:
-            self._add(rows)
+        if not self.is_frozen:
+            self._add(rows.of(rows.known_N > 0))
             self.learner.learn(of=of)
 
     def learn_recorded(self, rows: ChoiceRows, *, of: Digest | None = None) -> None:
@@ -71,28 +72,19 @@ class ChoiceSurrogate(Surrogate):
 
     def report(self) -> SurrogateReport:
         """What it is worth, and how old it is."""
-        return SurrogateReport(
-            step=self.step,
-            is_biased=False,
-            digest=self.digest,
-            rows=self.learner.rows,
-            updates=self.learner.updates,
-            behind=self.learner.behind,
-            learnt_of=self.learner.learnt_of,
-            r_squared=self.calibration.r_squared,
-            bias=self.calibration.bias,
-            coefficient=self.coefficient.value,
-            variance_ratio=self.coefficient.variance_ratio,
-        )
+        coefficient = self.coefficient
+        return replace(super().report(), coefficient=coefficient.value, variance_ratio=coefficient.variance_ratio)
 
     def judge(self, rows: ChoiceRows, *, of_runs: bool = False) -> None:
         """Note what it is worth, by rows that it has not learnt from."""
         if not len(rows):
             return
         foretold_NA = self.foretold(rows.features_NF)
-        self.calibration.note(foretold_NA.gather(1, rows.chosen_N[:, None])[:, 0], rows.reward_N)
+        is_known_N = rows.known_N > 0
+        chosen_N = foretold_NA.gather(1, rows.chosen_N[:, None])[:, 0]
+        self.calibration.note(chosen_N[is_known_N], rows.reward_N[is_known_N])
         less_NA, reward_N = foretold_NA - rows.baseline_N[:, None], rows.reward_N - rows.baseline_N
-        plain_NA = score_by_logits(rows.log_p_NA, rows.chosen_N, reward_N)
+        plain_NA = score_by_logits(rows.log_p_NA, rows.chosen_N, reward_N * rows.known_N)
         control_NA = control_by_logits(rows.log_p_NA, rows.chosen_N, less_NA)
         self.coefficient.note(plain_NA * rows.weight_N[:, None], control_NA * rows.weight_N[:, None], of_runs=of_runs)
 

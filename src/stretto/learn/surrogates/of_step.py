@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from stretto.learn.surrogates.learner import ONLINE_STEPS
-from stretto.learn.surrogates.report import SurrogateReport
 from stretto.learn.surrogates.surrogate import Surrogate
 from stretto.types.ids import Digest
 
@@ -17,6 +16,7 @@ class StepSurrogate(Surrogate):
     """Of all numbers that a step answers."""
 
     what = "the answer of a step outside, whose place it takes in the gradient"
+    is_biased = True
 
     def slope(self, features_NF: Tensor) -> Tensor | None:
         """Zeros [N, K] with the gradient of what it foretells; None until it has learnt."""
@@ -38,17 +38,3 @@ class StepSurrogate(Surrogate):
         if not self.is_frozen:
             self.learner.add(features_NF, told_NK, torch.ones_like(told_NK))
             self.learner.learn(passes=passes, of=of)
-
-    def report(self) -> SurrogateReport:
-        """What it is worth, and how old it is."""
-        return SurrogateReport(
-            step=self.step,
-            is_biased=True,
-            digest=self.digest,
-            rows=self.learner.rows,
-            updates=self.learner.updates,
-            behind=self.learner.behind,
-            learnt_of=self.learner.learnt_of,
-            r_squared=self.calibration.r_squared,
-            bias=self.calibration.bias,
-        )

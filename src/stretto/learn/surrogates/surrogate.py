@@ -12,6 +12,7 @@ from stretto.components.torch.weights import weights_digest
 from stretto.learn.surrogates.calibration import Calibration
 from stretto.learn.surrogates.learner import Learner
 from stretto.learn.surrogates.manifest import Manifest
+from stretto.learn.surrogates.report import SurrogateReport
 from stretto.learn.surrogates.window import Window
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
@@ -21,12 +22,17 @@ from stretto.types.messages import Request, Response
 
 KIND: Final = "surrogate"
 
+HELD_OUT: Final = 5
+"""Of recorded rows, the last fifth tells what a surrogate is worth before it learns from it too."""
+
 
 class Surrogate:
     """Of one step, or of one of its choices. A versioned component: its card tells which it is."""
 
     what: ClassVar[str]
     """In words: what it foretells."""
+    is_biased: ClassVar[bool]
+    """It stands for a step in the gradient; else it only takes noise off a choice's."""
 
     def __init__(self, step: str, shown: Mapping[str, int], told: Sequence[str]) -> None:
         """`shown`: what its network is shown, each of so many numbers; `told`: what each of its answers is of."""
@@ -66,6 +72,20 @@ class Surrogate:
         shown = [tensor_of([value], Shape(count, dtype=DType.FLOAT64)) for value, count in fields]
         told = self.learner.answer(torch.cat(shown, 1))[0].tolist()
         return Response(output=dict(zip(self.told, told, strict=True)))
+
+    def report(self) -> SurrogateReport:
+        """What it is worth, and how old it is."""
+        return SurrogateReport(
+            step=self.step,
+            is_biased=self.is_biased,
+            digest=self.digest,
+            rows=self.learner.rows,
+            updates=self.learner.updates,
+            behind=self.learner.behind,
+            learnt_of=self.learner.learnt_of,
+            r_squared=self.calibration.r_squared,
+            bias=self.calibration.bias,
+        )
 
     def tensors(self) -> dict[str, Tensor]:
         """All that it is made of, with what it goes on learning from."""

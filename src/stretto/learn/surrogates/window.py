@@ -13,7 +13,10 @@ MOST_NUMBERS: Final = 4_194_304
 
 
 class Window:
-    """Rows of numbers [N, W], float64, of which the oldest are dropped."""
+    """Rows of numbers [N, W], float64, of which the oldest are dropped.
+
+    A row with what is no number is not kept: it would teach a network that answers no number ever after.
+    """
 
     def __init__(self, width: int, most: int = MOST_ROWS) -> None:
         self.most = max(1, min(most, MOST_NUMBERS // max(1, width)))
@@ -22,9 +25,12 @@ class Window:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def add(self, rows: Tensor) -> None:
-        """Put rows behind those that are there."""
-        self.rows = torch.cat([self.rows, rows.detach().double().cpu()])[-self.most :]
+    def add(self, rows: Tensor) -> int:
+        """Put rows behind those that are there; returns how many were kept."""
+        rows = rows.detach().double().cpu()
+        numbers = rows[rows.isfinite().all(1)]
+        self.rows = torch.cat([self.rows, numbers])[-self.most :]
+        return len(numbers)
 
     def parts(self, *widths: int) -> tuple[Tensor, ...]:
         """The columns, in groups of these widths."""

@@ -118,6 +118,15 @@ def known_way(
     return worth * torch.tensor([torch.nan if each is None else each for each in reference])
 
 
+@stretto.differentiable("partly", context=["way", "reference"], rewards=["partly"])
+def partly(
+    way: Annotated[Tensor, OneOf("a", "b", "c")], reference: list[float | None]
+) -> Annotated[Tensor, Shape(dtype="float64")]:
+    worth = way.double() @ torch.tensor([1.0, 3.0, -2.0], dtype=torch.float64)
+    is_hidden = (way[:, 1] > 0) & torch.tensor([each is None for each in reference])
+    return torch.where(is_hidden, torch.nan, worth)
+
+
 @stretto.differentiable("wide", inputs=["state"], context=["ids"], chooses={"way": ("a", "b", "c")})
 class Wide(nn.Module):
     def __init__(self) -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from stretto import RunRequest
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.types.errors import LearningError, SpecError, UsageError
 from tests.unit.learn.differentiable.made import Grads, grads_of, hand, module_of, rows, xs
@@ -95,6 +96,16 @@ def test_answers_that_stand_from_a_pass_before_are_learnt_from_and_pass_a_gradie
     assert module.surrogates["rate"].report().rows == 3 * 64
     assert outcome.backward().norms["first"] > 0
     module.close()
+
+
+def test_what_a_pass_that_raised_was_answered_is_forgotten(tmp_path: Path) -> None:
+    steps = STEPS.replace("ESTIMATOR", "estimator: surrogate").replace("worth", "judged")
+    module = module_of(tmp_path, steps, head=HEAD.replace("worth", "judged"))
+    bad, good = ([RunRequest(input=each, reference=told) for each in rows(16)] for told in ("much", 1.0))
+    with pytest.raises(ValueError, match="too many dimensions"):
+        module.eval()(bad)
+    module.train()(good)
+    assert module.surrogates["rate"].report().rows == 16
 
 
 def test_two_modules_of_the_same_files_learn_the_same_online(tmp_path: Path) -> None:

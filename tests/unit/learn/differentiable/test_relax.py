@@ -192,6 +192,23 @@ def test_a_run_whose_reward_is_unknown_teaches_nothing(tmp_path: Path) -> None:
     assert module.surrogates["choose"].report().rows == 4 * 32
 
 
+def test_what_is_known_of_some_choices_only_biases_nothing(tmp_path: Path) -> None:
+    steps = CHOICE.replace("ESTIMATOR", "relax")
+    steps += "  - {name: reward, component: partly, input_mapping: {way: steps.choose.way}}\n"
+    module = module_of(tmp_path, steps, head="contract: {reward: {partly: 1.0}}")
+    batch = module.batch([RunRequest(input={"x": X}, reference=None if row % 2 else 1.0) for row in range(200)])
+    found = torch.stack(
+        [
+            grads_of(module, module(batch, seeds=range(at, at + 200)).loss)["chooser.net.bias"]
+            for at in range(0, 60 * 200, 200)
+        ]
+    )
+    known = probabilities(module, X) * torch.tensor([1.0, 0.5, 1.0], dtype=torch.float64)
+    exact = grads_of(module, -(known * WORTH).sum() / known.sum())["chooser.net.bias"]
+    assert z_of(found[10:], exact) < FAMILY
+    assert module.surrogates["choose"].report().coefficient != 0.0
+
+
 @pytest.mark.parametrize("uncounted", ["", INSIDE])
 def test_relax_where_no_reward_that_counts_follows_the_choice_is_refused(tmp_path: Path, uncounted: str) -> None:
     rest = """

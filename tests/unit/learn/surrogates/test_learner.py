@@ -35,6 +35,16 @@ def test_it_waits_for_rows_that_have_a_spread() -> None:
     assert not learner.answer(features_NF).any()
 
 
+def test_a_row_that_is_no_number_teaches_nothing() -> None:
+    learner = Learner(3, 1)
+    features_NF, told_N1 = rows(64, 0)
+    told_N1[3], features_NF[5, 1] = torch.inf, torch.nan
+    learner.add(features_NF, told_N1, torch.ones_like(told_N1))
+    learner.learn()
+    assert learner.rows == 62
+    assert learner.answer(rows(8, 1)[0]).isfinite().all()
+
+
 def test_only_the_outputs_that_were_told_are_learnt() -> None:
     learner = Learner(1, 2)
     features_NF = torch.randn(64, 1, dtype=torch.float64)
