@@ -64,10 +64,8 @@ def main() -> int:
 def _risk(table: Path, curves: Path) -> dict[str, Any]:
     if not table.exists():
         return _missing(f"the table of card holders is not at {table}")
-    try:
-        from benchmarks.gradients.risk.figures import (
-            risk_figures,
-        )  # with PPO, which only `make bench-gradients` installs
+    try:  # with PPO, which only `make bench-gradients` installs
+        from benchmarks.gradients.risk.figures import risk_figures
     except ModuleNotFoundError as error:
         return _missing(f"{error.name} is not installed; `make bench-gradients` does it")
     return risk_figures(table, curves)

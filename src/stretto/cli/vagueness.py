@@ -1,7 +1,6 @@
 """`stretto vagueness`: how much of a planner's success depends on the executor that it was trained with."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -19,9 +18,8 @@ from stretto.cli.task_file import TASKS, hold_to_contract, read_tasks, tasks_bes
 from stretto.cli.terminal import print_json, results, show, stdout_for_results_only, working
 from stretto.cli.words import count_text, escaped
 from stretto.learn.adversity.measuring import NOISE, Measuring, requests_for
-from stretto.learn.adversity.vagueness import Sides, Vagueness, vagueness_of
+from stretto.learn.adversity.vagueness import MESSAGES, Vagueness, vagueness_of
 from stretto.learn.evaluate import Figure
-from stretto.learn.tasks import RolloutRequest
 from stretto.runtime.load import load
 from stretto.runtime.workflow import Workflow
 from stretto.store.sqlite import Store
@@ -99,19 +97,13 @@ def vagueness(
         others = {given: _other(workflow, measuring.executor, given) for given in strict or ()}
         requests = requests_for(todo, runs=runs, seed=seed)
         with working(going):
-            sides = run_async(_measured(measuring, requests, others, noise))
+            sides = run_async(measuring.sides(requests, others, noise))
         told = vagueness_of(sides, seed=seed)
     if as_json:
         print_json(msgspec.to_builtins(told))
     else:
         _show(told, planner, executor, len(todo), runs)
     return Exit.FAILED if told.undefined else Exit.OK
-
-
-async def _measured(
-    measuring: Measuring, requests: Sequence[RolloutRequest], others: Mapping[str, Component], noise: float
-) -> Sides:
-    return await measuring.sides(requests, others, noise)
 
 
 def _other(workflow: Workflow, executor: Component, given: str) -> Component:
@@ -154,7 +146,7 @@ def _show(told: Vagueness, planner: str, executor: str, tasks: int, runs: int) -
         ("with its own executor", told.own, 0),
         *((named[name], figure, told.failed.get(name, 0)) for name, figure in told.strict.items()),
         ("with answers to other tasks", told.answers, 0),
-        ("with what it said of other tasks", told.messages, told.failed.get("messages", 0)),
+        ("with what it said of other tasks", told.messages, told.failed.get(MESSAGES, 0)),
     ]
     show(labelled([_row(label, figure, lost) for label, figure, lost in sides], results().width))
     if told.vagueness is None or told.forgiveness is None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from stretto.learn.adversity.in_place import Answer, InPlace, answered_by, blurred, exchanged, recited
 from stretto.learn.adversity.perturbation import bits
-from stretto.learn.adversity.vagueness import Sides
+from stretto.learn.adversity.vagueness import MESSAGES, Sides
 from stretto.learn.rollouts import Rollouts
 from stretto.learn.tasks import RolloutRequest, Task
 from stretto.learn.usable import Recorded
@@ -67,6 +67,8 @@ class Measuring:
         Raises UsageError where the steps answer too little to be exchanged, or there is nothing to blur.
         """
         for name, each in strict.items():
+            if name in (NOISE, MESSAGES):
+                raise UsageError(f"'{name}' names a side of every measurement; give the executor another name")
             if each.card.digest == self.executor.card.digest:
                 raise UsageError(
                     f"'{name}' is the executor itself ({each.card.digest[:8]}); give another version of it"

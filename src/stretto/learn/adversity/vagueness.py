@@ -4,6 +4,7 @@ Shape letters: T tasks, S seeds.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -13,6 +14,9 @@ from stretto.learn.objective import Floats
 from stretto.learn.usable import Recorded
 from stretto.stats.bootstrap import Interval, difference_interval, ratio_interval
 from stretto.types.errors import LearningError, UsageError
+
+MESSAGES: Final = "messages"
+"""Name of the side in which the planner says what it said of another task."""
 
 
 class Sides(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +71,7 @@ def vagueness_of(sides: Sides, *, seed: int = 0) -> Vagueness:
         strict={name: _mean(table, seed) for name, (table, _) in grids.items()},
         answers=_mean(answers_TS, seed),
         messages=_mean(messages_TS, seed),
-        failed={name: lost for name, (_, lost) in [*grids.items(), ("messages", (messages_TS, messages_lost))] if lost},
+        failed={name: lost for name, (_, lost) in [*grids.items(), (MESSAGES, (messages_TS, messages_lost))] if lost},
         vagueness=None if undefined else _share(own_TS - strict_TS, success_TS, seed),
         forgiveness=None if undefined else _share(messages_TS - answers_TS, success_TS, seed),
         undefined=undefined,

@@ -14,6 +14,9 @@ Floats = npt.NDArray[np.float64]
 ENOUGH: Final = 12
 """Others of which a spread can be told; with fewer nothing is called out of the ordinary."""
 
+LEAST_HEADS: Final = 4
+"""Of a layer: among fewer, the median of the others is one of them, or the mean of two."""
+
 _SIGMA: Final = 1.4826
 """Of a normal distribution, the standard deviation for each median absolute deviation (MAD)."""
 
@@ -54,21 +57,21 @@ def against_others(figures_K: Floats, others_NK: Floats) -> tuple[Floats, Floats
 def among_siblings(layers: list[Floats]) -> tuple[list[Floats], list[Floats]]:
     """The same for each head of each layer, [H], against the median of the layer's other heads.
 
-    The spread is that of all layers together: a layer has too few heads to know its own. A layer of fewer than four
-    heads, and fewer than `ENOUGH` heads in all, have probabilities of 1.
+    The spread is that of all layers together: a layer has too few heads to know its own. A layer of fewer than
+    `LEAST_HEADS`, and fewer than `ENOUGH` heads in all, have probabilities of 1.
     """
-    judged = [layer_H for layer_H in layers if len(layer_H) >= 4]  # as said above
+    judged = [layer_H for layer_H in layers if len(layer_H) >= LEAST_HEADS]
     deviations = [_from_the_rest(layer_H) for layer_H in judged]
     count = sum(map(len, judged))
-    nothing = [np.zeros_like(layer_H) for layer_H in layers], [np.ones_like(layer_H) for layer_H in layers]
+    z, p = [np.zeros_like(layer_H) for layer_H in layers], [np.ones_like(layer_H) for layer_H in layers]
     if count < ENOUGH:
-        return nothing
+        return z, p
     spread = float(_spread(np.concatenate(deviations)[:, None], np.zeros(1))[0])
     for at, layer_H in enumerate(layers):
-        if len(layer_H) >= 4:
-            z_H = deviations.pop(0) / spread
-            nothing[0][at], nothing[1][at] = z_H, _two_sided(z_H, _EFFICIENCY * (count - len(judged)))
-    return nothing
+        if len(layer_H) >= LEAST_HEADS:
+            z[at] = deviations.pop(0) / spread
+            p[at] = _two_sided(z[at], _EFFICIENCY * (count - len(judged)))
+    return z, p
 
 
 def _from_the_rest(layer_H: Floats) -> Floats:

@@ -56,11 +56,11 @@ def page(told: RunExplained, *, links: str = "") -> str:
     largest = largest_effect(told)
     quiet = set(quiet_steps(told))
     steps = "".join(_step(step, largest) for step in told.steps if step.path not in quiet)
-    said = "".join(f"<li>{_text(sentence)}</li>" for sentence in told.summary)
+    said = "".join(f"<li>{html_text(sentence)}</li>" for sentence in told.summary)
     return document(
         f"Run {told.run} explained",
-        f"{links}<h1>Why run <code>{_text(told.run)}</code> went as it did</h1><ul class=said>{said}</ul>"
-        f"{steps}{_quiet(told, quiet)}<p class=note>{_text(LIMITS)}</p>",
+        f"{links}<h1>Why run <code>{html_text(told.run)}</code> went as it did</h1><ul class=said>{said}</ul>"
+        f"{steps}{_quiet(told, quiet)}<p class=note>{html_text(LIMITS)}</p>",
     )
 
 
@@ -68,24 +68,24 @@ def document(title: str, body: str) -> str:
     """A page of this look; the body is HTML."""
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{_text(title)}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{html_text(title)}</title>'
         f"<style>{STYLE}</style>{body}</html>\n"
     )
 
 
-def _text(text: str) -> str:
+def html_text(text: str) -> str:
     """A text that came from anywhere: no markup, no characters that turn the reading order."""
     return escape(escaped(text))
 
 
 def _json(value: Json) -> str:
-    return _text(orjson.dumps(value).decode())
+    return html_text(orjson.dumps(value).decode())
 
 
 def _step(step: StepExplained, largest: float) -> str:
     effects = _effects(step.effects, largest) if step.effects else ""
     return (
-        f"<h2>{_text(step.path)} <small>{_text(step.component)}</small></h2>"
+        f"<h2>{html_text(step.path)} <small>{html_text(step.component)}</small></h2>"
         f"{''.join(map(_choice, step.choices))}{effects}"
     )
 
@@ -94,7 +94,7 @@ def _quiet(told: RunExplained, quiet: set[str]) -> str:
     if not quiet or told.reward is None:
         return ""
     paths = together([step.path for step in told.steps if step.path in quiet])
-    names = ", ".join(f"<code>{_text(path)}</code>" for path in paths)
+    names = ", ".join(f"<code>{html_text(path)}</code>" for path in paths)
     return f"<h2>Nothing of note</h2><p>{QUIET}: {names}.</p>"
 
 
@@ -104,16 +104,16 @@ def _quiet(told: RunExplained, quiet: set[str]) -> str:
 def _choice(choice: ChoiceExplained) -> str:
     largest = max((abs(part.adds) for part in choice.parts), default=0.0)
     doubt = " class=doubt" if trust_of(choice) is Trust.HINT else ""
-    through = ", ".join(f"<code>{_text(each)}</code>" for each in choice.through)
+    through = ", ".join(f"<code>{html_text(each)}</code>" for each in choice.through)
     seen = f"<p class=note>Attributed through {through} to what came in before.</p>" if through else ""
     texts = "".join(
-        f"<p class=text><code>{_text(name)}</code>: {' '.join(_word(part, largest) for part in words)}</p>"
+        f"<p class=text><code>{html_text(name)}</code>: {' '.join(_word(part, largest) for part in words)}</p>"
         for name, words in words_of(choice).items()
     )
-    odd = "".join(f"<p>{_text(each)}</p>" for each in unusual_texts(choice))
-    said = _text(chose_text(choice))
+    odd = "".join(f"<p>{html_text(each)}</p>" for each in unusual_texts(choice))
+    said = html_text(chose_text(choice))
     return (
-        f"<p>{said[:1].upper()}{said[1:]}.</p><p{doubt}>This is {_text(trust_text(choice))}.</p>"
+        f"<p>{said[:1].upper()}{said[1:]}.</p><p{doubt}>This is {html_text(trust_text(choice))}.</p>"
         f"{seen}{texts}{_parts(choice, largest)}{_logits(choice)}{odd}{_heads(choice)}"
     )
 
@@ -122,7 +122,7 @@ def _word(part: Part, largest: float) -> str:
     share = abs(part.adds) / largest if largest else 0.0
     colour = "27, 127, 77" if part.adds >= 0 else "192, 57, 43"
     style = f"background: rgba({colour}, {share * 0.7:.2f})"
-    return f'<span title="{part.adds:+.4f}" style="{style}">{_text(part.text)}</span>'
+    return f'<span title="{part.adds:+.4f}" style="{style}">{html_text(part.text)}</span>'
 
 
 def _parts(choice: ChoiceExplained, largest: float) -> str:
@@ -131,7 +131,7 @@ def _parts(choice: ChoiceExplained, largest: float) -> str:
         "<th class=figure>loses alone</th></tr>"
     )
     rows = [
-        f"<tr><td><code>{_text(part_text(part))}</code></td><td class=figure>{part.adds:+.4f}</td>"
+        f"<tr><td><code>{html_text(part_text(part))}</code></td><td class=figure>{part.adds:+.4f}</td>"
         f"{_bar(part.adds, largest)}<td class=figure>{part.slope:+.4f}</td><td class=figure>{part.loses:+.4f}</td></tr>"
         for part in choice.parts
     ]
@@ -142,7 +142,7 @@ def _parts(choice: ChoiceExplained, largest: float) -> str:
 
 def _logits(choice: ChoiceExplained) -> str:
     rows = "".join(
-        f"<tr><td><code>{_text(each.alternative)}</code></td><td class=figure>{each.value:+.3f}</td>"
+        f"<tr><td><code>{html_text(each.alternative)}</code></td><td class=figure>{each.value:+.3f}</td>"
         f"<td class=figure>{'' if each.usual is None else f'{each.usual:+.3f}'}</td>"
         f"<td class=figure>{each.z:+.1f}</td></tr>"
         for each in sorted(choice.logits, key=lambda each: -each.value)[:LISTED]
@@ -162,7 +162,7 @@ def _heads(choice: ChoiceExplained) -> str:
     for head in choice.heads:
         layers.setdefault(head.layer, []).append(head)
     rows = "".join(
-        f"<tr><th><code>{_text(layer)}</code></th>{''.join(_head(head, largest) for head in heads)}</tr>"
+        f"<tr><th><code>{html_text(layer)}</code></th>{''.join(_head(head, largest) for head in heads)}</tr>"
         for layer, heads in layers.items()
     )
     shown = (
@@ -193,7 +193,7 @@ def _effect(effect: FieldEffect, largest: float) -> str:
     figure = "" if effect.effect is None else f"{effect.effect:+.4f}"
     return (
         f"<tr><td>{_named(effect)}</td><td class=figure>{figure}</td>{_bar(effect.effect or 0.0, largest)}"
-        f"<td class=told>{_text(rewards_text(effect))}</td></tr>"
+        f"<td class=told>{html_text(rewards_text(effect))}</td></tr>"
     )
 
 
@@ -201,8 +201,8 @@ def _named(effect: FieldEffect) -> str:
     """Field and value, a long one folded away."""
     if not effect.field:
         return "all of it"
-    short, whole = _text(value_text(effect.value)), _json(effect.value)
-    name = f"<code>{_text(effect.field)}</code> = "
+    short, whole = html_text(value_text(effect.value)), _json(effect.value)
+    name = f"<code>{html_text(effect.field)}</code> = "
     if short == whole:
         return f"{name}<code>{whole}</code>"
     return f"<details><summary>{name}<code>{short}</code></summary><code>{whole}</code></details>"

@@ -8,7 +8,7 @@ from typing import Final
 
 import orjson
 
-from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
+from stretto.learn.explain.explained import Against, ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
 from stretto.types.json import Json
 from stretto.types.words import count_text, number_text
 
@@ -107,11 +107,11 @@ def unusual_texts(choice: ChoiceExplained) -> list[str]:
         "lies "
         + " and ".join(
             f"{z:+.1f} robust standard deviations from {whom}"
-            for z, whom, name in (
-                (head.z_layer, "the other heads of its layer", "layer"),
-                (head.z_runs, "its own in other runs", "runs"),
+            for z, whom, against in (
+                (head.z_layer, "the other heads of its layer", Against.LAYER),
+                (head.z_runs, "its own in other runs", Against.RUNS),
             )
-            if name in head.unusual
+            if against in head.unusual
         )
         + "."
         for head in choice.heads

@@ -33,10 +33,12 @@ def train_jointly(
     """Train the differentiable components of a workflow together; what serves stays as it is.
 
     Everything is kept in `folder`. With `resume` a training goes on from there and comes to the very numbers of one
-    that was never interrupted, on the same machine and build of torch; `updates` and `patience` may be raised. It may
-    be killed at any moment. `perturb` says what is done to components in a share of the updates' runs, as for
-    `as_module`; evaluations are not perturbed. An update whose gradient is no number is skipped, and told, and so is
-    one whose reward is unknown in every run; a fourth in a row raises LearningError.
+    that was never interrupted, on the same machine and build of torch, where components outside depend on their inputs
+    and their run's seed only; `reuse_pure` keeps answers in memory, so that with it a pure one must not draw by the
+    seed either. `updates` and `patience` may be raised. It may be killed at any moment. `perturb` says what is done to
+    components in a share of the updates' runs, as for `as_module`; evaluations are not perturbed. An update whose
+    gradient is no number is skipped, and told, and so is one whose reward is unknown in every run; a fourth in a row
+    raises LearningError.
 
     Raises UsageError when the folder holds a training and `resume` is not set, holds another one or, with `resume`,
     none, when another training is at work in it, or options or tasks do not fit the workflow; InputError for a task

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from html import escape
 from typing import Final
 from urllib.parse import quote
 
-from stretto.learn.explain.page import document
+from stretto.learn.explain.page import document, html_text
 from stretto.store.reading import RunSummary
-from stretto.types.words import escaped, number_text
+from stretto.types.words import number_text
 
 LISTED: Final = 100
 
@@ -27,14 +26,10 @@ def _row(run: RunSummary) -> str:
     started = datetime.fromtimestamp(run.started_at_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S")
     labels = ", ".join(f"{name}={value}" for name, value in run.labels.items())
     status = "not ended" if run.status is None else run.status.value
-    name = f"<code>{_text(run.id)}</code>"
+    name = f"<code>{html_text(run.id)}</code>"
     linked = name if run.status is None else f'<a href="/runs/{quote(run.id)}/explanation">{name}</a>'
     reward = "" if run.reward is None else number_text(run.reward)
     return (
-        f"<tr><td>{linked}</td><td>{started}</td><td>{_text(run.workflow)} {_text(run.version)}</td><td>{status}</td>"
-        f"<td class=figure>{reward}</td><td>{_text(labels)}</td></tr>"
+        f"<tr><td>{linked}</td><td>{started}</td><td>{html_text(f'{run.workflow} {run.version}')}</td><td>{status}</td>"
+        f"<td class=figure>{reward}</td><td>{html_text(labels)}</td></tr>"
     )
-
-
-def _text(text: str) -> str:
-    return escape(escaped(text))

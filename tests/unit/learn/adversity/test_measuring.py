@@ -103,6 +103,14 @@ def shares(found: Vagueness) -> tuple[float, float]:
     return found.vagueness.value, found.forgiveness.value
 
 
+@pytest.mark.parametrize("name", ["noise", "messages"])
+async def test_an_executor_takes_no_name_of_another_side(tmp_path: Path, name: str) -> None:
+    workflow = desk(tmp_path, "clear")
+    measuring = Measuring(workflow, planner="plan", executor="act")
+    with pytest.raises(UsageError, match=f"'{name}' names a side of every measurement"):
+        await measuring.sides(requests_for(TASKS), {name: workflow.component("literal")}, 0.5)
+
+
 async def test_a_vague_planner_is_worth_nothing_to_who_goes_by_its_words(tmp_path: Path) -> None:
     found = await measured(desk(tmp_path, "vague"), "literal")
     assert found.own.value == 1.0
