@@ -55,6 +55,20 @@ def test_a_folder_stands_for_its_workflow_and_its_tasks_and_the_best_weights_are
     assert apart == {"reader", "router"}
 
 
+def test_a_run_by_trained_weights_is_explained_by_these_and_others_are_told(cli: Cli, net: Path) -> None:
+    assert cli(*JOINT).code == 0
+    assert cli("run", "net", "--checkpoint", str(PLACE), "--input", '{"x": [1.0, 0.0, 0.0]}').code == 0
+    explain = ("explain", "last", "--workflow", "net")
+    by_these = cli(*explain, "--checkpoint", str(PLACE))
+    assert "Not as they were" not in by_these.out
+    assert "--checkpoint" not in by_these.err
+    by_others = cli(*explain)
+    assert "Not as they were in the run any more: reader, router." in by_others.out
+    assert "give those: --checkpoint reader=PATH --checkpoint router=PATH, or --checkpoint FOLDER" in " ".join(
+        by_others.err.split()
+    )
+
+
 def test_a_workflow_of_networks_alone_is_trained_end_to_end_and_says_so(cli: Cli, net: Path) -> None:
     told = cli("train", "net", *SMALL, "--json")
     assert "'ways' has no policy: its PyTorch components learn, as with --mode end-to-end" in told.err

@@ -6,11 +6,12 @@ from typing import Annotated
 import msgspec
 import typer
 
+from stretto.cli.checkpoints import read_checkpoints, with_checkpoints
 from stretto.cli.exits import Exit
 from stretto.cli.explain.lines import show_explained
 from stretto.cli.help import VerbCommand
 from stretto.cli.opened import opened
-from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, RunRef, StorePath, WorkflowOption
+from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Checkpoint, RunRef, StorePath, WorkflowOption
 from stretto.cli.stopping import run_async
 from stretto.cli.terminal import note, print_json, stdout_for_results_only, working
 from stretto.cli.words import escaped
@@ -22,6 +23,7 @@ from stretto.record.model import StepRecord
 from stretto.runtime.load import load
 from stretto.runtime.workflow import Workflow
 from stretto.types.errors import StoreError
+from stretto.types.protocols import Trainable
 
 app = typer.Typer(add_completion=False)
 
@@ -40,6 +42,7 @@ def explain(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page that needs nothing else, too.")
     ] = None,
+    checkpoint: Checkpoint = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> int:
@@ -50,11 +53,13 @@ def explain(
     reward less the mean of the replays'. Nothing is written, and no replay is kept.
     """
     with opened(store) as kept, stdout_for_results_only():
-        told = run_async(_explained(load(workflow, store=kept), run, step, tried))
+        loaded = with_checkpoints(load(workflow, store=kept), read_checkpoints(checkpoint or ()))
+        told = run_async(_explained(loaded, run, step, tried))
     if as_json:
         print_json(msgspec.to_builtins(told))
     else:
         show_explained(told)
+    _note_other_weights(loaded, told)
     if html is not None:
         _write(html, told)
     return Exit.OK
@@ -65,6 +70,16 @@ async def _explained(workflow: Workflow, run: str, step: str | None, tried: int)
     with working(going):
         async with workflow:
             return await explain_run(workflow, run, step=step, tried=tried, on_step=going.begin)
+
+
+def _note_other_weights(workflow: Workflow, told: RunExplained) -> None:
+    """How to explain a run by the weights that made it, where those that were read are others."""
+    names = [name for name in told.changed if isinstance(workflow.plan.components.get(name), Trainable)]
+    if names:
+        flags = " ".join(f"--checkpoint {name}=PATH" for name in names)
+        note(
+            f"the weights that made this run are others; give those: {flags}, or --checkpoint FOLDER of their training"
+        )
 
 
 class _Going:

@@ -17,6 +17,8 @@ UNTOLD: Final = (
 )
 """A reward that somebody annotated is no remedy: a replay with another answer would have none to hold against it."""
 
+OF_NOW: Final = "this is told of other weights than those that chose, and says nothing of why it did"
+
 ANYWAY: Final = 0.1
 """Part of a choice's score below which what is special about a run did not decide it."""
 
@@ -114,7 +116,7 @@ def _choices(told: RunExplained) -> list[str]:
     found = [(step, choice) for step in told.steps for choice in step.choices]
     read = [(step, choice) for step, choice in found if choice.parts]
     least_likely = sorted((choice for _, choice in read), key=lambda each: each.logprob)[:MOST_CHOICES]
-    said = [_chose(step, choice) for step, choice in read if any(choice is each for each in least_likely)]
+    said = [_chose(told, step, choice) for step, choice in read if any(choice is each for each in least_likely)]
     if left := len(read) - len(said):
         said.append(f"{count_text(left, 'likelier choice')} {'is' if left == 1 else 'are'} told below.")
     if unread := together([step.path for step, choice in found if not choice.parts]):
@@ -124,16 +126,22 @@ def _choices(told: RunExplained) -> list[str]:
     return said
 
 
-def _chose(step: StepExplained, choice: ChoiceExplained) -> str:
+def _chose(told: RunExplained, step: StepExplained, choice: ChoiceExplained) -> str:
     inputs = [(name, value) for name, value in choice.fields.items() if value][:NAMED]
     named = ", ".join(f"{name} ({value:+.3f})" for name, value in inputs) or "none of its inputs"
     special = choice.score - choice.baseline
     chose = f"{step.path} chose {choice.chosen} (probability {math.exp(choice.logprob):.3g})"
-    trust = f"this is {trust_of(choice)}"
+    trust = f"this is {trust_of(choice)}" if _is_of_the_run(told, step, choice) else OF_NOW
     if choice.compared and abs(special) < ANYWAY * abs(choice.score):
         part = f"{special:+.3f} of its logit's {choice.score:+.3f}"
         return f"{chose}, as it would have of what is usual: only {part} come of this run, by {named}; {trust}."
     return f"{chose} most of all because of {named}; {trust}."
+
+
+def _is_of_the_run(told: RunExplained, step: StepExplained, choice: ChoiceExplained) -> bool:
+    """Whether what chose, and what it is attributed through, are as they were in the run."""
+    through = {each.component for each in told.steps if each.path in choice.through}
+    return not {step.component, *through} & set(told.changed)
 
 
 def _unusual(told: RunExplained) -> list[str]:

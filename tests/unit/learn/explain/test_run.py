@@ -155,6 +155,8 @@ def test_a_component_that_is_another_now_is_named(credit: stretto.Workflow, tmp_
     told = explained(other)
     assert told.changed == ("router",)
     assert "Not as they were in the run any more: router." in told.summary[1]
+    [chose] = [said for said in told.summary if said.startswith("router chose")]
+    assert chose.endswith("; this is told of other weights than those that chose, and says nothing of why it did.")
     other.close()
 
 
