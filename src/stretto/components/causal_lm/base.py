@@ -1,6 +1,8 @@
 """Language models as they come: found on this machine, loaded once, frozen, and shared by all who build on them."""
 
 import copy
+import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 import torch
+from safetensors import SafetensorError
 from torch import nn
 
 from stretto.components.causal_lm.extra import need_gguf, need_transformers
@@ -17,6 +20,9 @@ from stretto.record.canonical import canonical
 from stretto.types.errors import UsageError
 
 GGUF: Final = ".gguf"
+
+_STUMBLES: Final = (OSError, ValueError, KeyError, RuntimeError, SafetensorError, struct.error)
+"""What that package and its readers raise over files that are missing, cut short, of no model or of another one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,9 +113,13 @@ def _read(component: str, place: Path) -> tuple[Any, Any]:
     has_bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers' own
     try:
-        model = AutoModelForCausalLM.from_pretrained(str(place), dtype=torch.float32, **options)
+        read: Any = AutoModelForCausalLM.from_pretrained(
+            str(place), dtype=torch.float32, output_loading_info=True, **options
+        )
+        model, told = read
+        _hold_whole(component, place, told)
         return model, _tokenizer(AutoTokenizer, str(place), options)
-    except (OSError, ValueError, KeyError) as error:  # as that package tells of files that are missing or of no model
+    except _STUMBLES as error:
         raise UsageError(
             f"component '{component}': {place} holds no causal language model that transformers can load: {error}. "
             "Expected config.json with weights and a tokenizer, as `save_pretrained` writes them"
@@ -119,11 +129,21 @@ def _read(component: str, place: Path) -> tuple[Any, Any]:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]  # as above
 
 
+def _hold_whole(component: str, place: Path, told: Mapping[str, Any]) -> None:
+    """Raise UsageError where weights are not in the files: that package would draw some, other ones each time."""
+    missing = sorted(told.get("missing_keys", ()))
+    if missing:
+        raise UsageError(
+            f"component '{component}': {place} lacks {len(missing)} of its model's weights, '{missing[0]}' first; they "
+            "would be random. Give the whole of a causal language model; copy its files again if some were lost"
+        )
+
+
 def _tokenizer(loader: Any, place: str, options: dict[str, Any]) -> Any:
     """None where the model has none."""
     try:
         return loader.from_pretrained(place, **options)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # whatever it stumbles over where files lack
+    except (*_STUMBLES, TypeError, AttributeError):  # whatever it stumbles over where files lack
         return None
 
 
