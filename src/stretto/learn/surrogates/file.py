@@ -6,12 +6,14 @@ FOLDER/surrogates.json         which of them is of which step
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import torch
+from torch import Tensor
 
 from stretto.components.tensor_file import read_tensors, write_tensors
+from stretto.components.torch.weights import weights_digest
 from stretto.learn.surrogates.manifest import FORMAT, Manifest
 from stretto.learn.surrogates.surrogate import Surrogate
 from stretto.spec.suggest import nearest
@@ -21,6 +23,10 @@ from stretto.types.errors import StoreError, UsageError
 _INDEX: Final = "surrogates.json"
 
 HOW: Final = "Fit one of recorded runs (`module.fit_surrogates(runs)`) and save it, or ask for none: it learns online"
+
+AGAIN: Final = "Fit it again, or copy its file again"
+
+Tensors: TypeAlias = Mapping[str, Tensor]
 
 
 def save_surrogates(surrogates: Mapping[str, Surrogate], folder: Path) -> Path:
@@ -34,21 +40,26 @@ def save_surrogates(surrogates: Mapping[str, Surrogate], folder: Path) -> Path:
 def load_surrogates(surrogates: Mapping[str, Surrogate], folder: Path) -> None:
     """Let each surrogate go on as the folder's of its step.
 
-    Raises UsageError for a step that the folder has none of, or one of another form; StoreError for a damaged file.
+    All of them or none. Raises UsageError for a step that the folder has none of, or one of another form; StoreError
+    for a damaged file.
     """
     index = _index(folder)
+    found: list[tuple[Surrogate, Manifest, Tensors]] = []
     for step, surrogate in surrogates.items():
         if step not in index:
             near = nearest(step, index)
             there = f"it has: {', '.join(index)}" if index else "it has none"
             meant = f" Did you mean '{near}'?" if near else ""
             raise UsageError(f"{folder} has no surrogate of step '{step}'; {there}.{meant} {HOW}")
-        _load(surrogate, folder / index[step])
+        found.append((surrogate, *_read(surrogate, folder / index[step])))
+    for surrogate, manifest, tensors in found:
+        surrogate.become(manifest, tensors)
 
 
 def _save(surrogate: Surrogate, folder: Path) -> Path:
-    manifest = surrogate.manifest()
-    arrays = {name: tensor.detach().numpy() for name, tensor in surrogate.tensors().items() if tensor.numel()}
+    tensors = {name: tensor.detach() for name, tensor in surrogate.tensors().items() if tensor.numel()}
+    manifest = msgspec.structs.replace(surrogate.manifest(), whole=weights_digest(tensors))
+    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     path = folder / f"{surrogate.digest}.safetensors"
     write_tensors(path, arrays, msgspec.json.encode(manifest, order="deterministic"))
     return path
@@ -64,12 +75,15 @@ def _index(folder: Path) -> dict[str, str]:
     return found
 
 
-def _load(surrogate: Surrogate, path: Path) -> None:
+def _read(surrogate: Surrogate, path: Path) -> tuple[Manifest, Tensors]:
+    """What a file holds, which is whole and of this surrogate's form."""
     arrays, header = read_tensors(path)
     try:
         manifest: Manifest = msgspec.json.decode(header, type=Manifest)
     except msgspec.MsgspecError as error:
-        raise StoreError(f"{path} is no surrogate ({FORMAT}): {error}. Fit it again") from error
+        raise StoreError(f"{path} is no surrogate ({FORMAT}): {error}. {AGAIN}") from error
+    if manifest.format != FORMAT:
+        raise StoreError(f"{path} is a surrogate of the form {manifest.format}; expected {FORMAT}. {AGAIN}")
     here: dict[str, Any] = {"what": surrogate.what, "shown": surrogate.shown, "told": surrogate.told}
     for name, value in here.items():
         if getattr(manifest, name) != value:
@@ -77,6 +91,7 @@ def _load(surrogate: Surrogate, path: Path) -> None:
                 f"surrogate {path} is of another step than '{surrogate.step}' now is: `{name}` was "
                 f"{getattr(manifest, name)} and is now {value}. Fit it again, of runs of this workflow"
             )
-    surrogate.become(manifest, {name: torch.from_numpy(array) for name, array in arrays.items()})
-    if surrogate.digest != manifest.digest:
-        raise StoreError(f"{path} holds other weights than its digest says: the file was changed. Fit it again")
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    if weights_digest(tensors) != manifest.whole:
+        raise StoreError(f"{path} holds other numbers than its digest says: the file was changed. {AGAIN}")
+    return manifest, tensors

@@ -21,6 +21,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What each of its answers is of."""
     digest: Digest
     """Of what it answers with."""
+    whole: Digest = Digest("")
+    """Of all tensors beside it."""
     parent: Digest
     """The saved one that it went on from; empty for one that began by itself."""
     learnt_of: Digest
