@@ -51,6 +51,7 @@ class CausalLm(nn.Module):
         }
         for choice, texts in self._texts.items():
             _hold_apart(name, choice, [*options.chooses[choice]], texts)
+        self._hold_room()
         self.register_state_dict_post_hook(_keep_what_learns)  # type: ignore[no-untyped-call]  # torch's own
         self.register_load_state_dict_post_hook(_want_what_learns)  # type: ignore[no-untyped-call]  # as above
 
@@ -71,6 +72,14 @@ class CausalLm(nn.Module):
         """Most tokens of a prompt and what comes after it; None where the model does not say."""
         told = getattr(self.model.config, "max_position_embeddings", None)
         return told if isinstance(told, int) and told > 0 else None
+
+    def table_of(self, field: str) -> Tensor | None:
+        """The embeddings [V, D] that a field is made of, or read as; None of other fields."""
+        is_read = field in self.options.soft_prompts and not self.options.soft_prompts[field].learnt
+        if not is_read and field != EMBEDDINGS:
+            return None
+        table: Tensor = self.model.get_input_embeddings().weight
+        return table
 
     # calls
 
@@ -164,6 +173,13 @@ class CausalLm(nn.Module):
     @property
     def _longest(self) -> int:
         return max((len(text) for texts in self._texts.values() for text in texts), default=1)
+
+    def _hold_room(self) -> None:
+        """Raise UsageError where even a prompt of empty fields is longer than the model reads."""
+        least = length_of(self._pieces(dict.fromkeys(self.options.texts, "")), self._sizes)
+        why = self._why_not(least) if least else None
+        if why is not None:
+            raise UsageError(f"component '{self.name}', with nothing in its fields, would be given {why}")
 
     def _hold_length(self, tokens: int) -> None:
         why = self._why_not(tokens)

@@ -38,6 +38,7 @@ from stretto.learn.differentiable.gradients import Gradients, norms_of, unreache
 from stretto.learn.differentiable.host import Host
 from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.inside import InsideNode
+from stretto.learn.differentiable.joints import hold_joints
 from stretto.learn.differentiable.kept import KeptAnswers
 from stretto.learn.differentiable.loss import loss_of
 from stretto.learn.differentiable.outcome import Outcome
@@ -97,6 +98,7 @@ class DifferentiableWorkflow(nn.Module):
         """Of each step whose component pulls gradients back itself: rows so far, and what checks of them came to."""
         self.components = components_in(self._nodes)
         """Those that are differentiable, by name."""
+        hold_joints(self._nodes, {name: each.module for name, each in self.components.items()})
         self._strangers = strangers_of([*plain_outside_of(self._nodes)], perturb or {})
         inside = {name: each for name, each in (perturb or {}).items() if name not in self._strangers}
         self._adversaries = adversaries_of(plan, self.components, inside)

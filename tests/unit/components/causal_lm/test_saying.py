@@ -174,3 +174,26 @@ def test_what_one_model_says_another_reads_with_a_gradient_and_people_as_text(fo
             assert mine.output_value == theirs.output_value
             assert all(word in tiny.WORDS for word in mine.output_value["said"].split())
             assert mine.reward == pytest.approx(theirs.reward, abs=1e-5)
+
+
+def test_what_a_model_of_other_words_says_is_refused_as_a_soft_prompt(folder: Path) -> None:
+    tiny.save(folder / "stranger", seed=1)
+    reader = READER.replace("{ state: 2 }", "{ state: 3 }").replace("model: tiny", "model: stranger")
+    with (
+        load(folder, reader=AUTHOR + reader, steps=STEPS) as workflow,
+        pytest.raises(
+            UsageError, match=r"'text_embeddings' of step 'author' goes to .* 'state' of step 'reader'.*other"
+        ),
+    ):
+        as_module(workflow)
+
+
+def test_a_model_that_was_tuned_further_reads_what_the_first_one_says(folder: Path) -> None:
+    tuned = tiny.model()
+    with torch.no_grad():
+        tuned.get_input_embeddings().weight.mul_(1.05)
+    tuned.save_pretrained(folder / "tuned")
+    tiny.tokenizer().save_pretrained(folder / "tuned")
+    reader = READER.replace("{ state: 2 }", "{ state: 3 }").replace("model: tiny", "model: tuned")
+    with load(folder, reader=AUTHOR + reader, steps=STEPS) as workflow:
+        assert as_module(workflow)(INPUTS, seeds=[1, 2, 3]).backward().norms["author"] > 0
