@@ -52,7 +52,7 @@ def causal_lm(
     asked = {
         "prompt": prompt,
         "soft_prompts": softs,
-        "chooses": {each: _texts(alternatives) for each, alternatives in (chooses or {}).items()},
+        "chooses": {each: _texts(each, alternatives) for each, alternatives in (chooses or {}).items()},
         "gives": [gives] if isinstance(gives, str) else gives,
         "max_tokens": max_tokens,
         "lora": lora,
@@ -92,5 +92,9 @@ def component_in(module: CausalLm) -> TorchComponent:
     return found
 
 
-def _texts(alternatives: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+def _texts(choice: str, alternatives: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    if isinstance(alternatives, str):
+        raise UsageError(
+            f"the choice '{choice}' has one text where alternatives are listed; write [{alternatives!r}, ...]"
+        )
     return dict(alternatives) if isinstance(alternatives, Mapping) else {each: each for each in alternatives}

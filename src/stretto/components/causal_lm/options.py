@@ -16,6 +16,10 @@ DEFAULT_TARGETS: Final = ("q_proj", "v_proj")
 """Hu et al. 2021, "LoRA", arXiv:2106.09685, section 7.1: of one budget of parameters, queries and values do best."""
 
 
+MOST_SEED: Final = 2**63 - 1
+"""That torch takes."""
+
+
 class Gives(StrEnum):
     """What comes out beside choices."""
 
@@ -125,3 +129,9 @@ def _hold_names(options: LmOptions) -> None:
         raise UsageError(
             f"`lora` has rank {options.lora.rank} and targets {[*options.lora.targets]}; expected 1 or more"
         )
+    if options.lora is not None and options.lora.counts < 1:
+        raise UsageError(
+            f"`lora` has alpha {options.lora.alpha}, with which nothing would be learnt; expected 1 or more"
+        )
+    if not 0 <= options.seed <= MOST_SEED:
+        raise UsageError(f"`seed` is {options.seed}; expected a whole number from 0 to {MOST_SEED}")

@@ -117,11 +117,13 @@ def read_torch_signature(target: Any, options: TorchOptions) -> TorchSignature:
             tensors.append(_tensor(name, hints.get(name), None, shown, carries=False))
         else:
             plain.append(_plain(name, hints.get(name), shown))
+    outputs = _outputs(hints.get("return"), options, shown)
+    _hold_apart(outputs, options, shown)
     return TorchSignature(
         tensors=tuple(tensors),
         plain=tuple(plain),
         takes_reference=bool(options.rewards) and REFERENCE in options.context,
-        outputs=_outputs(hints.get("return"), options, shown),
+        outputs=outputs,
         chooses=options.chooses,
         rewards=options.rewards,
     )
@@ -234,6 +236,20 @@ def _outputs(hint: Any, options: TorchOptions, shown: object) -> Mapping[str, Sh
                 expected="an output of Shape(): one number a row",
             )
     return found
+
+
+def _hold_apart(outputs: Mapping[str, Shape], options: TorchOptions, shown: object) -> None:
+    """No two things come out by one name: of a choice, its probabilities come out too."""
+    taken = [*outputs, *options.chooses, *(name + PROBABILITIES for name in options.chooses)]
+    twice = next((name for name in taken if taken.count(name) > 1), None)
+    if twice is not None:
+        raise refuse(
+            shown,
+            ComponentCode.OPTION,
+            f"two outputs are called {twice!r}; a choice comes out as its name, and its probabilities as that and "
+            f"{PROBABILITIES!r}",
+            expected="outputs and choices of other names",
+        )
 
 
 def _hinted(hint: Any, options: TorchOptions, shown: object) -> dict[str, Shape]:

@@ -200,6 +200,16 @@ class Needy(nn.Module):
         (silent, {"inputs": ["x"], "outputs": stretto.Shape(2), "rewards": ["r"]}, "the reward 'r' is no output"),
         (Needy, {"inputs": ["x"]}, "the constructor of 'Needy' needs 'width'"),
         (silent, {"inputs": ["x"], "chooses": {"c": ("a",)}}, r"chooses\['c'\] has the alternatives \['a'\]"),
+        (
+            silent,
+            {"inputs": ["x"], "chooses": {"c": ("a", "b"), "c_probabilities": ("a", "b")}},
+            "two outputs are called 'c_probabilities'",
+        ),
+        (
+            silent,
+            {"inputs": ["x"], "chooses": {"c": ("a", "b")}, "outputs": {"c": stretto.Shape()}},
+            "two outputs are called 'c'",
+        ),
         (silent, {"inputs": ["x"], "sample": False}, "sample=False would have no effect"),
         (3, {}, "a differentiable component is a module or a function, and this is int"),
     ],
