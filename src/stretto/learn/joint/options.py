@@ -86,6 +86,8 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
 
 _CHOICES: Final = {"optimizer": Optimizer, "precision": Precision, "evaluation": Evaluated, "keep": Kept}
 
+_OF_EVALUATIONS: Final = ("held_out_tasks", "evaluate_every", "evaluation", "patience")
+
 DEFAULT_HELD_OUT: Final = 0.2
 _MOST: Final = {"updates": MOST_UPDATES, "batch_size": 100_000, "evaluate_every": MOST_UPDATES,
                 "checkpoint_every": MOST_UPDATES, "held_out_tasks": 1_000_000, "patience": MOST_UPDATES}  # fmt: skip
@@ -142,8 +144,8 @@ class JointOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             raise _no_momentum("", self.momentum, self.optimizer)
         for name, given in self.components.items():
             _check_component(self, name, given)
-        if not self.evaluates and self.keep is Kept.HELD_OUT:
-            raise UsageError("keep=held-out keeps nothing where held_out is 0; set keep=all, or hold tasks out")
+        if not self.evaluates:
+            _check_without_evaluation(self)
 
     @property
     def evaluates(self) -> bool:
@@ -162,6 +164,19 @@ class JointOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def frozen(self) -> list[str]:
         """Components that are to stay as they are."""
         return [name for name, each in self.components.items() if each.frozen is True]
+
+
+def _check_without_evaluation(options: JointOptions) -> None:
+    """Raise UsageError for what is set of evaluations where none is made."""
+    if options.keep is Kept.HELD_OUT:
+        raise UsageError("keep=held-out keeps nothing where held_out is 0; set keep=all, or hold tasks out")
+    for field in msgspec.structs.fields(options):
+        value = getattr(options, field.name)
+        if field.name in _OF_EVALUATIONS and value not in (field.default, None):
+            raise UsageError(
+                f"{field.name}={value} has no effect where held_out is 0, since nothing is evaluated; leave it out, or "
+                "hold tasks out"
+            )
 
 
 def _check_component(options: JointOptions, name: str, own: ComponentOptions) -> None:

@@ -89,6 +89,9 @@ def tasks(count: int = 40, **labels: str) -> list[Task]:
 
 SMALL: dict[str, Any] = {"updates": 6, "batch_size": 8, "evaluate_every": 2, "learning_rate": 0.05}
 
+UNEVALUATED: dict[str, Any] = {"held_out": 0, "evaluate_every": 10}
+"""Beside `SMALL`: its evaluations are of none."""
+
 
 def trained(
     folder: Path,

@@ -14,7 +14,7 @@ from stretto.learn.joint.report import Reach
 from stretto.learn.joint.requests import rows_and_seeds
 from stretto.learn.tasks import Task
 from stretto.types.errors import LearningError, UsageError
-from tests.unit.learn.joint.made import COMPONENTS, SMALL, tasks, trained, workflow
+from tests.unit.learn.joint.made import COMPONENTS, SMALL, UNEVALUATED, tasks, trained, workflow
 
 
 def test_a_reward_that_is_unknown_everywhere_ends_the_training(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_a_reward_that_is_unknown_everywhere_ends_the_training(tmp_path: Path) -
     with pytest.raises(LearningError, match="the reward of all 9 held-out runs is unknown"):
         trained(tmp_path, unknown)
     with pytest.raises(LearningError, match=r"4 updates in a row .* the reward of all 8 runs of the batch is unknown"):
-        trained(tmp_path, unknown, place="other", held_out=0)
+        trained(tmp_path, unknown, place="other", **UNEVALUATED)
 
 
 BREAKING = COMPONENTS.replace(
@@ -45,13 +45,13 @@ def test_a_gradient_that_is_no_number_skips_the_update_and_says_where(tmp_path: 
     workflow(tmp_path, components=BREAKING)
     (place, *_), _ = rows_and_seeds(40, JointOptions(**SMALL), 2)
     given = with_outliers(place)  # in the second update, and in no other of these five
-    (skipped,) = (report for report in trained(tmp_path, given, updates=5, held_out=0).reports if report.skipped)
+    (skipped,) = (report for report in trained(tmp_path, given, updates=5, **UNEVALUATED).reports if report.skipped)
     assert "the gradient of component 'reader' at step 'reader' is no number" in skipped.skipped
     assert skipped.update == 2
     assert {each.reach for each in skipped.gradients.values()} == {Reach.SKIPPED}
     assert skipped.reward_mean is not None
-    before = trained(tmp_path, given, place="before", updates=skipped.update - 1, held_out=0)
-    after = trained(tmp_path, given, place="after", updates=skipped.update, held_out=0)
+    before = trained(tmp_path, given, place="before", updates=skipped.update - 1, **UNEVALUATED)
+    after = trained(tmp_path, given, place="after", updates=skipped.update, **UNEVALUATED)
     assert before.best.weights["router"] == after.best.weights["router"]
 
 
@@ -62,7 +62,7 @@ def test_a_fourth_update_in_a_row_that_cannot_be_made_ends_the_training_and_it_c
     told = r"4 updates in a row could not be made, the last because the gradient of component 'reader' at step 'reader'"
     for resume in (False, True):
         with pytest.raises(LearningError, match=told):
-            trained(tmp_path, with_outliers(*range(40)), held_out=0, resume=resume)
+            trained(tmp_path, with_outliers(*range(40)), **UNEVALUATED, resume=resume)
 
 
 def test_a_run_of_unknown_reward_has_no_part_and_is_counted_with_its_term(tmp_path: Path) -> None:
