@@ -78,6 +78,8 @@ def main() -> None:
     parser.add_argument("--split", choices=["train", "validation", "test"], default="test")
     asked = parser.parse_args()
     tasks = [task for task in read_tasks(asked.tasks) if task.labels.get("split") == asked.split]
+    if not tasks:
+        parser.error(f"{asked.tasks} has no task of the split {asked.split}; examples.risk.table labels them")
     found = asyncio.run(judge(tasks, asked.checkpoint))
     told = ", ".join(f"{share:.0%} {outcome}" for outcome, share in found.outcomes.items())
     print(f"{found.card_holders:,} card holders: utility {found.utility:.3f}, AUC {found.auc:.3f}; {told}")

@@ -1,6 +1,5 @@
 """Tasks to learn from, one a line."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -9,10 +8,9 @@ import msgspec
 from stretto.cli.json_lines import lines_of
 from stretto.cli.json_text import read_unrepeated
 from stretto.learn.tasks import Task
-from stretto.plan.model import Plan
 from stretto.record.canonical import snapshot
 from stretto.spec.suggest import nearest
-from stretto.types.errors import InputError, NotJsonError, UsageError
+from stretto.types.errors import NotJsonError, UsageError
 
 EXPECTED: Final = '{"name": "...", "input": {...}}, and where wanted "reference": ..., "labels": {...}, "memory": {...}'
 
@@ -46,14 +44,6 @@ def read_tasks(path: Path) -> list[Task]:
     if not tasks:
         raise UsageError(f"{path} holds no tasks; expected one a line: {EXPECTED}")
     return tasks
-
-
-def hold_to_contract(tasks: Sequence[Task], plan: Plan) -> None:
-    """Raise InputError for the first task whose input the workflow would refuse, before anything is run."""
-    for task in tasks:
-        violations = [] if plan.input_check is None else plan.input_check.violations(task.input)
-        if violations:
-            raise InputError(f"the input of task '{task.name}'", violations)
 
 
 def _task(line: bytes, place: str) -> Task:

@@ -9,7 +9,7 @@ import typer
 from stretto.cli.help import VerbCommand
 from stretto.cli.joint_options import options_help, read_joint_options, read_policy_options
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, StorePath, WorkflowFile
-from stretto.cli.task_file import hold_to_contract, read_tasks, tasks_beside
+from stretto.cli.task_file import read_tasks, tasks_beside
 from stretto.cli.teach import Teaching, refuse_without_effect
 from stretto.cli.terminal import stdout_for_results_only
 from stretto.cli.train_again import TrainCommand, hold_to_folder, hold_to_mode
@@ -17,7 +17,7 @@ from stretto.cli.train_jointly import JointTraining
 from stretto.cli.train_mode import TrainMode, learner_of, mode_of
 from stretto.cli.train_policy import PolicyTraining
 from stretto.components.policy import SoftmaxPolicy
-from stretto.learn.tasks import Task
+from stretto.learn.tasks import Task, hold_to_contract
 from stretto.runtime.load import load, store_path
 from stretto.runtime.workflow import Workflow
 from stretto.store.sqlite import Store

@@ -14,12 +14,13 @@ from stretto.cli.help import VerbCommand
 from stretto.cli.options import DEFAULT_WORKFLOW, AsJson, Checkpoint, WorkflowFile
 from stretto.cli.rows import Row, labelled, one_piece
 from stretto.cli.stopping import run_async
-from stretto.cli.task_file import TASKS, hold_to_contract, read_tasks, tasks_beside
+from stretto.cli.task_file import TASKS, read_tasks, tasks_beside
 from stretto.cli.terminal import print_json, results, show, stdout_for_results_only, working
 from stretto.cli.words import count_text, escaped
 from stretto.learn.adversity.measuring import NOISE, Measuring, requests_for
 from stretto.learn.adversity.vagueness import MESSAGES, Vagueness, vagueness_of
 from stretto.learn.evaluate import Figure
+from stretto.learn.tasks import hold_to_contract
 from stretto.runtime.load import load
 from stretto.runtime.workflow import Workflow
 from stretto.store.sqlite import Store

@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 
 from stretto.learn.options import TrainOptions
+from stretto.plan.model import Plan
 from stretto.record.canonical import canonical
 from stretto.runtime.asked import training_labels
-from stretto.types.errors import UsageError
+from stretto.types.errors import InputError, UsageError
 from stretto.types.ids import Digest, digest_of
 from stretto.types.json import Json, JsonObject
 
@@ -47,6 +48,14 @@ def check_tasks(tasks: Sequence[Task], options: TrainOptions) -> None:
             f"tasks_per_update is {options.tasks_per_update}, but there {there}; give more tasks, or set "
             f"tasks_per_update to {max(len(tasks), 1)}"
         )
+
+
+def hold_to_contract(tasks: Sequence[Task], plan: Plan) -> None:
+    """Raise InputError for the first task whose input the workflow would refuse, before anything is run."""
+    for task in tasks:
+        violations = () if plan.input_check is None else plan.input_check.violations(task.input)
+        if violations:
+            raise InputError(f"the input of task '{task.name}'", violations)
 
 
 def check_names(tasks: Sequence[Task]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import stretto
 from examples.risk.components import UTILITY
-from examples.risk.judge import auc_of, judge
+from examples.risk.judge import auc_of, judge, main
 from examples.risk.table import split_of, tasks
 from stretto.learn.tasks import Task
 from stretto.types.enums import RunStatus
@@ -111,3 +111,13 @@ def test_an_auc_counts_pairs_in_their_right_order_and_halves_of_equal_ones() -> 
 
 def _account(task: Task) -> dict[str, Any]:
     return task.input["account"]  # type: ignore[return-value]  # as the table has it
+
+
+def test_a_judge_of_a_part_without_tasks_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tasks.jsonl").write_text('{"name": "a", "input": {}, "labels": {"split": "train"}}')
+    monkeypatch.setattr("sys.argv", ["judge", str(tmp_path / "tasks.jsonl")])
+    with pytest.raises(SystemExit):
+        main()
+    assert "has no task of the split test" in capsys.readouterr().err

@@ -23,8 +23,3 @@ def mark(run: Run) -> None:
             step.actions = tuple(msgspec.structs.replace(action, forced=True) for action in step.actions)
         step.simulated = step.simulated or is_after
     run.simulated = run.simulated or is_after
-
-
-def is_perturbed(run: Run) -> bool:
-    """Whether a component was perturbed in it."""
-    return any(PERTURBED in step.evidence for step in run.steps)

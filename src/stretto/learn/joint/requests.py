@@ -7,8 +7,7 @@ from stretto.engine.request import RunRequest
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.joint.options import JointOptions
-from stretto.learn.tasks import Task, deck_of, run_seed
-from stretto.types.errors import InputError
+from stretto.learn.tasks import Task, deck_of, hold_to_contract, run_seed
 
 
 class Fold:
@@ -17,8 +16,9 @@ class Fold:
     def __init__(self, module: DifferentiableWorkflow, tasks: Sequence[Task], *, reuse_pure: bool) -> None:
         """`reuse_pure`: what pure steps outside answered stands in later passes. Raises InputError for the first task
         whose input the workflow would refuse."""
+        hold_to_contract(tasks, module.plan)
         self.tasks = tasks
-        self.whole = _checked(module, tasks, reuse_pure=reuse_pure)
+        self.whole = module.batch([request_of(task) for task in tasks], keep_pure=reuse_pure)
 
     def part(self, rows: Sequence[int]) -> Batch:
         """Some of them."""
@@ -38,18 +38,6 @@ def held_out_seed(seed: int, task: Task) -> int:
     """Of a task's run in every evaluation: two of them differ by the weights alone."""
     key = f"{seed}/held out/{task.name}".encode()
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "little") >> 1
-
-
-def _checked(module: DifferentiableWorkflow, tasks: Sequence[Task], *, reuse_pure: bool) -> Batch:
-    try:
-        return module.batch([request_of(task) for task in tasks], keep_pure=reuse_pure)
-    except InputError:
-        check = module.plan.input_check
-        for task in tasks if check is not None else ():
-            violations = check.violations(task.input)  # type: ignore[union-attr]  # there, as the loop says
-            if violations:
-                raise InputError(f"the input of task '{task.name}'", violations) from None
-        raise
 
 
 def request_of(task: Task) -> RunRequest:
