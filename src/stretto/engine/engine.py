@@ -100,12 +100,20 @@ class Engine:
         return self._start(plan, admitted, self._record_of(plan, admitted), history=None)
 
     async def replay(
-        self, plan: Plan, run: Run, request: RunRequest, *, outputs: Mapping[str, Json], dry_run: bool = False
+        self,
+        plan: Plan,
+        run: Run,
+        request: RunRequest,
+        *,
+        outputs: Mapping[str, Json],
+        dry_run: bool = False,
+        is_closed: bool = False,
     ) -> Run:
         """Run a recorded run again under a change: another plan or components, another input, or fixed outputs.
 
         `outputs` maps step paths to outputs that stand in place of calls. Unchanged steps are taken from the record,
-        writes are never performed. Raises, before anything is run, ReplayError when `outputs` names a step that the run
+        writes are never performed, and one that is closed asks nothing that reads the world either. Raises, before
+        anything is run, ReplayError when `outputs` names a step that the run
         does not have, InputError when an output is none that the step's component could have given.
         """
         plan = self._tuned.of(plan)
@@ -123,6 +131,7 @@ class Engine:
             changed=changed_components(run.manifest, plan.manifest),
             downgraded=tuple(step.path for step in run.steps if step.status is StepStatus.FALLBACK),
             dry_run=dry_run,
+            is_closed=is_closed,
         )
         return await self._start(plan, admitted, again, history=history)
 

@@ -38,6 +38,9 @@ class History:
     """In a replay, the recorded steps that a fallback answered for."""
     dry_run: bool = False
     """A write that cannot be taken from the record is skipped and reads null, instead of ending the replay."""
+    is_closed: bool = False
+    """What reads the world is not asked again: where the record does not hold its answer, the replay ends. What judges
+    the run is asked, and what is declared pure."""
 
     @classmethod
     def resume(cls, run: Run, effects: Mapping[StepPath, EffectRecord]) -> "History":
@@ -81,6 +84,13 @@ class History:
         if step is not None and step.effect is Effect.WRITE and bytes(step.input) == request:
             return step if step.status is not StepStatus.FAILED else None
         return None
+
+    def refuse_read(self, path: StepPath) -> ReplayError:
+        """The error for a call that a closed replay would have to make."""
+        return ReplayError(
+            f"not replayable: step '{path}' reads the world, and run {self.run.id} holds no answer to this request; a "
+            "closed replay asks only components declared pure, and what judges the run"
+        )
 
     def refuse_write(self, path: StepPath) -> ReplayError:
         """The error for a write that this replay would have to perform."""

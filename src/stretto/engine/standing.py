@@ -23,7 +23,7 @@ def standing(called: Called) -> JsonObject | None:
         called.simulated = True
         return succeed(called, *held(called, substitute), called.started)
     if called.effect is not Effect.WRITE:
-        return _take(called, history.recorded(called.path, called.name, called.encoded))
+        return _take_answer(called, history)
     return _take_write(called, history)
 
 
@@ -38,6 +38,14 @@ def _made_already(called: Called) -> JsonObject | None:
         return None
     receipt = effects.standing_receipt(effect, called.path, called.encoded)
     return succeed(called, *held(called, receipt), called.started)
+
+
+def _take_answer(called: Called, history: History) -> JsonObject | None:
+    """What is no write: from the record, or None when it is to be asked; that ends a closed replay."""
+    taken = _take(called, history.recorded(called.path, called.name, called.encoded))
+    if taken is None and history.is_closed and called.effect is Effect.READ and not called.op.sees_reference:
+        raise history.refuse_read(called.path)
+    return taken
 
 
 def _take(called: Called, step: StepRecord | None) -> JsonObject | None:

@@ -286,11 +286,13 @@ class Workflow:
         dry_run: bool = False,
         baggage: Mapping[str, str] | None = None,
         keep_in: Store | None = None,
+        is_closed: bool = False,
     ) -> Run:
         """Run a recorded run again under a change: this workflow's versions, another input, or given step outputs.
 
         The run may be given by its id; ``last`` is the newest. The new one is kept in the workflow's store, or in
-        `keep_in`: then it shares with no other run what protects components. Raises, before anything is run,
+        `keep_in`: then it shares with no other run what protects components. One that `is_closed` asks nothing that
+        reads the world: it ends where the record does not hold the answer. Raises, before anything is run,
         ReplayError when `outputs` names a step that the run does not have, InputError when an output is none that the
         step's component could have given.
         """
@@ -310,7 +312,9 @@ class Workflow:
             engine = await self._ready()
             if keep_in is not None:
                 engine = self._engine_over(keep_in, alone=True)
-            return await engine.replay(self.plan, run, request, outputs=outputs or {}, dry_run=dry_run)
+            return await engine.replay(
+                self.plan, run, request, outputs=outputs or {}, dry_run=dry_run, is_closed=is_closed
+            )
 
     async def exercise_fallback(self, runs: Iterable[Run]) -> list[Exercised]:
         """Ask this workflow's fallback what it would have answered for recorded runs; results in their order.

@@ -182,7 +182,7 @@ def test_what_no_judge_reads_is_named_and_not_replayed(cli: Cli, shop: Path) -> 
     assert {each["field"]: each["effect"] for each in steps["offer"]["effects"]}["colour"] == 100.0
     assert {each["field"]: each["effect"] for each in steps["again"]["effects"]}["price"] == 3.5
     assert any("reads what these answered: talk[*]/aside (3)." in each for each in told["summary"])
-    assert "largest or more: talk[*]/aside (3)" in cli("explain", "last", "--workflow", "shop.yaml").out
+    assert "none came to a reward: talk[*]/aside (3)" in cli("explain", "last", "--workflow", "shop.yaml").out
 
 
 @pytest.mark.parametrize(

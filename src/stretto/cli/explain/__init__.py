@@ -39,6 +39,9 @@ def explain(
         int,
         typer.Option("--tried", metavar="N", min=1, max=MOST_TRIED, help="Other values of a field that are tried."),
     ] = MOST,
+    reads: Annotated[
+        bool, typer.Option("--reads", help="Let replays ask steps that read the world, for real; else they end there.")
+    ] = False,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page that needs nothing else, too.")
     ] = None,
@@ -50,11 +53,11 @@ def explain(
 
     A choice of kind torch is attributed to its inputs by integrated gradients, with what does not add up and how far it
     beats random orders. What a field was worth is told by replay, with what other runs saw in its place: the run's
-    reward less the mean of the replays'. Nothing is written, and no replay is kept.
+    reward less the mean of the replays'. Nothing is written or asked that reads the world, and no replay is kept.
     """
     with opened(store) as kept, stdout_for_results_only():
         loaded = with_checkpoints(load(workflow, store=kept), read_checkpoints(checkpoint or ()))
-        told = run_async(_explained(loaded, run, step, tried))
+        told = run_async(_explained(loaded, run, step, tried, reads=reads))
     if as_json:
         print_json(msgspec.to_builtins(told))
     else:
@@ -65,11 +68,11 @@ def explain(
     return Exit.OK
 
 
-async def _explained(workflow: Workflow, run: str, step: str | None, tried: int) -> RunExplained:
+async def _explained(workflow: Workflow, run: str, step: str | None, tried: int, *, reads: bool) -> RunExplained:
     going = _Going()
     with working(going):
         async with workflow:
-            return await explain_run(workflow, run, step=step, tried=tried, on_step=going.begin)
+            return await explain_run(workflow, run, step=step, tried=tried, reads=reads, on_step=going.begin)
 
 
 def _note_other_weights(workflow: Workflow, told: RunExplained) -> None:

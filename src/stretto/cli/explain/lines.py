@@ -11,6 +11,7 @@ from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, 
 from stretto.learn.explain.words import (
     LIMITS,
     QUIET,
+    UNTRIED,
     Trust,
     chose_text,
     largest_effect,
@@ -21,6 +22,7 @@ from stretto.learn.explain.words import (
     together,
     trust_of,
     trust_text,
+    untried_steps,
     unusual_texts,
     value_text,
     words_of,
@@ -42,20 +44,21 @@ def show_explained(told: RunExplained) -> None:
     for number, sentence in enumerate(told.summary):
         show(Text(escaped(sentence) if number == 0 else f"- {escaped(sentence)}", "bold" if number == 0 else ""))
     largest = largest_effect(told)
-    quiet = quiet_steps(told)
+    quiet, untried = quiet_steps(told), untried_steps(told)
     for step in told.steps:
-        if step.path not in quiet:
-            _show_step(step, largest)
-    if quiet and told.reward is not None:
-        show(Text(f"\n{QUIET}: {escaped(', '.join(together(quiet)))}", "dim"))
+        if step.path not in (*quiet, *untried):
+            _show_step(step, told, largest)
+    for paths, what in ((quiet, QUIET), (untried, UNTRIED)):
+        if paths:
+            show(Text(f"\n{what}: {escaped(', '.join(together(paths)))}", "dim"))
     show(Text(f"\n{LIMITS}", "dim"))
 
 
-def _show_step(step: StepExplained, largest: float) -> None:
+def _show_step(step: StepExplained, told: RunExplained, largest: float) -> None:
     show(Text.assemble("\n", (escaped(step.path), "bold"), f"  {escaped(step.component)}"))
     for choice in step.choices:
         _show_choice(choice)
-    effects = telling(step, largest)
+    effects = telling(step, told)
     if effects:
         _show_effects(effects, largest, left=len(step.effects) - len(effects))
 

@@ -107,9 +107,10 @@ class FieldEffect(msgspec.Struct, frozen=True, kw_only=True):
     rewards: tuple[float, ...]
     """One for each other value with which the run has a reward."""
     failed: int
-    """Other values with which it has none: a contract was broken, a write would have been needed."""
+    """Other values with which it has none: a contract was broken, or a call would have been needed that writes, or that
+    reads and may not be made."""
     effect: float | None
-    """The run's reward less the mean of `rewards`; None without any."""
+    """The run's reward, by a replay with nothing changed, less the mean of `rewards`; None without any."""
 
 
 class StepExplained(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,6 +121,9 @@ class StepExplained(msgspec.Struct, frozen=True, kw_only=True):
     choices: tuple[ChoiceExplained, ...] = ()
     effects: tuple[FieldEffect, ...] = ()
     """Of the whole answer first; none where the run has no reward, or it `is_unread`."""
+    apart: float = 0.0
+    """How far two replays with the same other answer lay apart: what judges the run, or a step after this one, is
+    ruled by no seed."""
     is_unread: bool = False
     """Nothing that judged the run reads its answer, itself or by others between: none could have moved the reward."""
 
@@ -131,6 +135,8 @@ class RunExplained(msgspec.Struct, frozen=True, kw_only=True):
     workflow: str
     status: str
     reward: float | None
+    again: float | None
+    """Of a replay with nothing changed, which effects are held against."""
     compared: int
     """Other runs that it was held against."""
     summary: tuple[str, ...]

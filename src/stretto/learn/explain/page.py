@@ -9,6 +9,7 @@ from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Head, 
 from stretto.learn.explain.words import (
     LIMITS,
     QUIET,
+    UNTRIED,
     Trust,
     chose_text,
     largest_effect,
@@ -18,6 +19,7 @@ from stretto.learn.explain.words import (
     together,
     trust_of,
     trust_text,
+    untried_steps,
     unusual_texts,
     value_text,
     words_of,
@@ -54,13 +56,15 @@ td.figure {
 def page(told: RunExplained, *, links: str = "") -> str:
     """The whole page; `links` is HTML that stands at its head."""
     largest = largest_effect(told)
-    quiet = set(quiet_steps(told))
-    steps = "".join(_step(step, largest) for step in told.steps if step.path not in quiet)
+    quiet, untried = quiet_steps(told), untried_steps(told)
+    steps = "".join(_step(step, largest) for step in told.steps if step.path not in (*quiet, *untried))
+    rest = f"{_listed(quiet, QUIET)}{_listed(untried, UNTRIED)}"
+    rest = f"<h2>Nothing of note</h2>{rest}" if rest else ""
     said = "".join(f"<li>{html_text(sentence)}</li>" for sentence in told.summary)
     return document(
         f"Run {told.run} explained",
         f"{links}<h1>Why run <code>{html_text(told.run)}</code> went as it did</h1><ul class=said>{said}</ul>"
-        f"{steps}{_quiet(told, quiet)}<p class=note>{html_text(LIMITS)}</p>",
+        f"{steps}{rest}<p class=note>{html_text(LIMITS)}</p>",
     )
 
 
@@ -90,12 +94,9 @@ def _step(step: StepExplained, largest: float) -> str:
     )
 
 
-def _quiet(told: RunExplained, quiet: set[str]) -> str:
-    if not quiet or told.reward is None:
-        return ""
-    paths = together([step.path for step in told.steps if step.path in quiet])
-    names = ", ".join(f"<code>{html_text(path)}</code>" for path in paths)
-    return f"<h2>Nothing of note</h2><p>{QUIET}: {names}.</p>"
+def _listed(paths: list[str], what: str) -> str:
+    names = ", ".join(f"<code>{html_text(path)}</code>" for path in together(paths))
+    return f"<p>{html_text(what)}: {names}.</p>" if paths else ""
 
 
 # a choice

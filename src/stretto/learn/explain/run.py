@@ -47,14 +47,16 @@ async def explain(
     *,
     step: str | None = None,
     tried: int = MOST,
+    reads: bool = False,
     on_step: OnStep | None = None,
 ) -> RunExplained:
     """Explain a run that the workflow made: what made its choices, and what each field of its answers was worth.
 
     The run may be given by its id; ``last`` is the newest of the store. It is held against the newest others there.
     `step` explains that one only, else every step that its component answered; `tried` is how many other values of a
-    field are tried, each by a replay that is kept nowhere and writes nothing. What an answer was worth is told only
-    where the run has a reward.
+    field are tried, each by a replay that is kept nowhere, writes nothing, and asks nothing that reads the world: with
+    `reads` it does, for real. What an answer was worth is told only where the run has a reward, and held against that
+    of a replay with nothing changed.
 
     Raises UsageError for a run of another workflow, one that has not ended, or a step that it does not have.
     """
@@ -65,7 +67,8 @@ async def explain(
     steps = _answered(run) if step is None else [recorded_step(run, step)]
     others = await asyncio.to_thread(_others, workflow.store, run)
     with tempfile.TemporaryDirectory(prefix="stretto-explain-") as folder, Store(Path(folder) / "replays.db") as kept:
-        explaining = _Explaining(workflow, run, others, kept, tried)
+        explaining = _Explaining(workflow, run, others, kept, tried, reads=reads)
+        again = await explaining.again()
         told = []
         for number, each in enumerate(steps, 1):
             if on_step is not None:
@@ -76,6 +79,7 @@ async def explain(
         workflow=run.manifest.workflow,
         status=str(run.status),
         reward=run.reward,
+        again=again,
         compared=len(others),
         summary=(),
         changed=tuple(sorted(changed_components(run.manifest, workflow.plan.manifest))),
@@ -87,23 +91,38 @@ async def explain(
 class _Explaining:
     """One run, while its steps are explained one after the other."""
 
-    def __init__(self, workflow: Workflow, run: Run, others: Sequence[Run], kept: Store, tried: int) -> None:
+    def __init__(
+        self, workflow: Workflow, run: Run, others: Sequence[Run], kept: Store, tried: int, *, reads: bool
+    ) -> None:
         self._workflow = workflow
         self._run = run
         self._records = _by_path(run)
         self._others = [_by_path(other) for other in others]
         self._kept = kept
         self._tried = tried
+        self._reads = reads
+        self._again: float | None = None
         self._reaching = reaching_reward(workflow.plan, run)
+
+    async def again(self) -> float | None:
+        """The reward of the run's replay with nothing changed, which effects are held against: it is another where what
+        judged it changed since, or somebody else told the reward."""
+        self._again = None if self._run.reward is None else await self._reward({})
+        return self._again
 
     async def step(self, step: StepRecord) -> StepExplained:
         """In a thread where there is much to compute: a server answers meanwhile."""
         choices = await _in_thread(lambda: self._choices(step)) if step.actions else ()
         is_unread = self._run.reward is not None and outermost(step.path) not in self._reaching
-        known = None if is_unread else self._run.reward
-        effects = () if known is None else await self._effects(step, known)
+        known = None if is_unread else self._again
+        effects, apart = ((), 0.0) if known is None else await self._effects(step, known)
         return StepExplained(
-            path=step.path, component=step.component, choices=choices, effects=effects, is_unread=is_unread
+            path=step.path,
+            component=step.component,
+            choices=choices,
+            effects=effects,
+            apart=apart,
+            is_unread=is_unread,
         )
 
     def _choices(self, step: StepRecord) -> tuple[ChoiceExplained, ...]:
@@ -120,19 +139,32 @@ class _Explaining:
         others = [found for each in self._others if (found := asked_in(link, each)) is not None]
         return tuple(explain_chain(link, asked or {}, action, others=others) for action in step.actions)
 
-    async def _effects(self, step: StepRecord, reward: float) -> tuple[FieldEffect, ...]:
-        """Chance is the same in every replay: choices are drawn by the run's seed. Writes are never performed."""
+    async def _effects(self, step: StepRecord, reward: float) -> tuple[tuple[FieldEffect, ...], float]:
+        """And how far two replays alike lie apart."""
+        came_to: list[tuple[JsonObject, float]] = []
 
         async def replayed(output: JsonObject) -> float | None:
-            try:
-                again = self._workflow.replay(self._run, outputs={step.path: output}, keep_in=self._kept)
-                return (await again).reward
-            except (InputError, ReplayError):  # no answer that this component could have given, or a write in the way
-                return None
+            told = await self._reward({step.path: output})
+            if told is not None:
+                came_to.append((output, told))
+            return told
 
         alike = [other[step.path] for other in self._others if _is_alike(step, other.get(step.path))]
         answers = [cast("JsonObject", each.output_value) for each in alike]
-        return await field_effects(step.output_value, reward, answers, replayed, most=self._tried)
+        effects = await field_effects(step.output_value, reward, answers, replayed, most=self._tried)
+        if not came_to:
+            return effects, 0.0
+        output, before = came_to[0]
+        after = await self._reward({step.path: output})
+        return effects, 0.0 if after is None else abs(after - before)
+
+    async def _reward(self, outputs: Mapping[str, JsonObject]) -> float | None:
+        """Chance is the same in every replay: choices are drawn by the run's seed. Writes are never performed."""
+        try:
+            again = self._workflow.replay(self._run, outputs=outputs, keep_in=self._kept, is_closed=not self._reads)
+            return (await again).reward
+        except (InputError, ReplayError):  # no answer that this component could have given, or a call not to be made
+            return None
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

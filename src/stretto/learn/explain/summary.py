@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
-from stretto.learn.explain.words import together, trust_of, unusual_texts, value_text
+from stretto.learn.explain.words import noise, together, trust_of, unusual_texts, value_text
 from stretto.types.words import count_text, number_text
 
 NAMED: Final = 3
@@ -18,6 +18,11 @@ UNTOLD: Final = (
 """A reward that somebody annotated is no remedy: a replay with another answer would have none to hold against it."""
 
 OF_NOW: Final = "this is told of other weights than those that chose, and says nothing of why it did"
+
+UNREPLAYED: Final = (
+    "What its answers were worth is not told: a replay with nothing changed has no reward. What judged it is not there "
+    "any more, or a step that changed since would have had to write, or to read, for real."
+)
 
 ANYWAY: Final = 0.1
 """Part of a choice's score below which what is special about a run did not decide it."""
@@ -52,16 +57,47 @@ def _worth(told: RunExplained) -> list[str]:
     """What the reward turned on."""
     if told.reward is None:
         return [UNTOLD]
+    if told.again is None:
+        return [UNREPLAYED]
     if not told.compared:
         return ["No other run is there, so no other answer could be tried in place of its own."]
     moved = _moved(told)
-    return [*(_turned(*each) for each in moved[:NAMED]), *([] if moved else [_unmoved(told)]), *_unread(told)]
+    said = [*(_turned(*each) for each in moved[:NAMED]), *([] if moved else [_unmoved(told)])]
+    return [*_otherwise(told), *_unsteady(told), *said, *_unanswered(told), *_unread(told)]
+
+
+def _otherwise(told: RunExplained) -> list[str]:
+    """Where what judges it now does not come to what it came to then."""
+    if told.reward is None or told.again is None or abs(told.reward - told.again) <= noise(told):
+        return []
+    now = f"A replay with nothing changed comes to {number_text(told.again)} now"
+    why = "what judged it is not what it was, or its reward was told from elsewhere"
+    return [f"{now}: {why}. What its answers were worth is told against that."]
+
+
+def _unsteady(told: RunExplained) -> list[str]:
+    furthest = max((step.apart for step in told.steps), default=0.0)
+    if furthest <= noise(told):
+        return []
+    twice = (
+        f"What judges it does not say the same twice: two replays alike came to rewards {number_text(furthest)} apart"
+    )
+    return [f"{twice}, so effects of about that size may be chance."]
+
+
+def _unanswered(told: RunExplained) -> list[str]:
+    failed = sum(each.failed for step in told.steps for each in step.effects)
+    if not failed:
+        return []
+    why = "the component could not have answered so, the run would have failed, or it had no reward then"
+    calls = "a step that writes, or one that reads, would have had to be called for real"
+    return [f"Of {count_text(failed, 'replay')} nothing is known: {why}, or {calls}."]
 
 
 def _moved(told: RunExplained) -> list[tuple[StepExplained, FieldEffect]]:
     """Fields that moved the reward on average, the most first; where none does by itself, whole answers that did."""
     effects = [(step, each) for step in told.steps for each in step.effects]
-    moved = sorted((each for each in effects if abs(each[1].effect or 0.0) > _noise(told)), key=_size)
+    moved = sorted((each for each in effects if abs(each[1].effect or 0.0) > noise(told)), key=_size)
     return [each for each in moved if each[1].field] or moved
 
 
@@ -74,10 +110,6 @@ def _unread(told: RunExplained) -> list[str]:
     return [f"Nothing that judged it reads what these answered: {named}. {world}"]
 
 
-def _noise(told: RunExplained) -> float:
-    return 1e-9 * max(1.0, abs(told.reward or 0.0))
-
-
 def _size(effect: tuple[StepExplained, FieldEffect]) -> float:
     return -abs(effect[1].effect or 0.0)
 
@@ -85,13 +117,13 @@ def _size(effect: tuple[StepExplained, FieldEffect]) -> float:
 def _unmoved(told: RunExplained) -> str:
     rewards = [reward for step in told.steps for each in step.effects for reward in each.rewards]
     if not rewards:
-        return "No other answer could be tried: other runs had none, or each would have needed another write."
+        return "No other answer could be tried: other runs had none, or nothing is known of what it would have come to."
     replays = count_text(len(rewards), "replay")
-    if any(abs(reward - (told.reward or 0.0)) > _noise(told) for reward in rewards):
-        return f"No answer moved its reward on average: in {replays} it was {_range(rewards)}."
+    if any(abs(reward - (told.again or 0.0)) > noise(told) for reward in rewards):
+        return f"No other answer that was tried moved its reward on average: in {replays} it was {_range(rewards)}."
     return (
-        f"No answer moved its reward: it was the same in all of {replays}. A replay performs no write, so what a judge "
-        "reads of the world is what it was."
+        f"No other answer that was tried moved its reward: it was the same in all of {replays}. A replay "
+        "performs no write, so what a judge reads of the world is what it was."
     )
 
 

@@ -31,10 +31,14 @@ TELLING: Final = 0.01
 QUIET: Final = "Without an effect to speak of, a hundredth of the largest or more"
 """Of `quiet_steps`."""
 
+UNTRIED: Final = "No other answer of these was tried, or none came to a reward"
+"""Of `untried_steps`."""
+
+
 LIMITS: Final = (
-    "An effect is of one answer changed by itself: two that only matter together each have the whole of it, and a "
-    "value that no other run had is never tried. A part of a logit is what the network made of an input, not why the "
-    "world is so."
+    "An effect is of one answer changed by itself: two that only matter together each have the whole of it, two of "
+    "which either is enough have none, and a value that no other run had is never tried. A part of a logit is what the "
+    "network made of an input, not why the world is so."
 )
 
 
@@ -152,19 +156,36 @@ def largest_effect(told: RunExplained) -> float:
     return max(found, default=0.0)
 
 
-def telling(step: StepExplained, largest: float) -> list[FieldEffect]:
-    """Effects of at least a hundredth of the run's largest, the whole first."""
-    return [each for each in step.effects if largest and abs(each.effect or 0.0) >= TELLING * largest]
+def noise(told: RunExplained) -> float:
+    """What rewards may differ by and be the same."""
+    return 1e-9 * max(1.0, abs(told.reward or 0.0), abs(told.again or 0.0))
+
+
+def telling(step: StepExplained, told: RunExplained) -> list[FieldEffect]:
+    """Effects of which a value moved the reward by a hundredth of the furthest that any did, the whole first."""
+    furthest = max((_moved(each, told) for one in told.steps for each in one.effects), default=0.0)
+    least = max(noise(told), TELLING * furthest)
+    return [each for each in step.effects if _moved(each, told) >= least]
+
+
+def _moved(effect: FieldEffect, told: RunExplained) -> float:
+    """The furthest that a reward with another value lies from the run's: those of several may cancel."""
+    return max((abs(each - (told.again or 0.0)) for each in effect.rewards), default=0.0)
 
 
 def quiet_steps(told: RunExplained) -> list[str]:
-    """Steps of which nothing is `telling`, and that made no choice by what they read."""
-    largest = largest_effect(told)
-    return [
-        step.path
-        for step in told.steps
-        if not any(choice.parts for choice in step.choices) and not telling(step, largest)
-    ]
+    """Steps of which other answers were tried that moved the reward by next to nothing, and that made no choice by what
+    they read."""
+    return [step.path for step in _silent(told) if any(each.rewards for each in step.effects)]
+
+
+def untried_steps(told: RunExplained) -> list[str]:
+    """Steps of which no other answer came to a reward, and that made no choice by what they read."""
+    return [step.path for step in _silent(told) if not any(each.rewards for each in step.effects)]
+
+
+def _silent(told: RunExplained) -> list[StepExplained]:
+    return [step for step in told.steps if not any(each.parts for each in step.choices) and not telling(step, told)]
 
 
 def together(paths: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
 from stretto.learn.explain.page import page
@@ -15,7 +16,9 @@ def effect(field: str, *rewards: float) -> FieldEffect:
 
 
 def told(*steps: StepExplained, reward: float | None = 1.0) -> RunExplained:
-    return RunExplained(run="r", workflow="w", status="ok", reward=reward, compared=2, summary=(), steps=steps)
+    return RunExplained(
+        run="r", workflow="w", status="ok", reward=reward, again=reward, compared=2, summary=(), steps=steps
+    )
 
 
 def of_effects(*effects: FieldEffect) -> RunExplained:
@@ -34,8 +37,14 @@ def of_effects(*effects: FieldEffect) -> RunExplained:
             (effect("", 0.0), effect("a", 0.5, 0.0)),
             "offer.a = 1 gained it 0.75: with 2 other values of other runs in its place",
         ),
-        ((effect("a", 0.0, 2.0),), "No answer moved its reward on average: in 2 replays it was 0 to 2."),
-        ((effect("a", 1.0, 1.0),), "No answer moved its reward: it was the same in all of 2 replays."),
+        (
+            (effect("a", 0.0, 2.0),),
+            "No other answer that was tried moved its reward on average: in 2 replays it was 0 to 2.",
+        ),
+        (
+            (effect("a", 1.0, 1.0),),
+            "No other answer that was tried moved its reward: it was the same in all of 2 replays.",
+        ),
     ],
 )
 def test_what_moved_the_reward_is_said_as_it_was(effects: Sequence[FieldEffect], says: str) -> None:
@@ -53,6 +62,6 @@ def test_a_choice_of_which_nothing_was_special_names_no_input() -> None:
 
 
 def test_where_there_is_no_reward_none_was_moved_by_nothing() -> None:
-    step = StepExplained(path="offer", component="offer")
+    step = StepExplained(path="offer", component="offer", effects=(effect("a", 1.0),))
     assert "Without an effect" in page(told(step))
-    assert "Without an effect" not in page(told(step, reward=None))
+    assert "Without an effect" not in page(told(replace(step, effects=()), reward=None))
