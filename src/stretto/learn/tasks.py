@@ -11,6 +11,7 @@ from stretto.learn.options import TrainOptions
 from stretto.plan.model import Plan
 from stretto.record.canonical import canonical
 from stretto.runtime.asked import training_labels
+from stretto.types.arguments import check_fields, wrong
 from stretto.types.errors import InputError, UsageError
 from stretto.types.ids import Digest, digest_of
 from stretto.types.json import Json, JsonObject
@@ -59,7 +60,11 @@ def hold_to_contract(tasks: Sequence[Task], plan: Plan) -> None:
 
 
 def check_names(tasks: Sequence[Task]) -> None:
-    """Raise UsageError unless each task has a name, and no other's."""
+    """Raise UsageError unless each is a task with a name, and no other's."""
+    for place, task in enumerate(tasks, 1):
+        if not isinstance(task, Task):
+            raise wrong(f"task {place}", task, "a stretto.learn.tasks.Task")
+        check_fields(f"task {place}", task)
     names = [task.name for task in tasks]
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if "" in names:

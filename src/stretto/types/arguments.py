@@ -80,3 +80,20 @@ def check_fields(what: str, record: msgspec.Struct) -> None:
         msgspec.convert(msgspec.structs.asdict(record), type(record), from_attributes=True)
     except msgspec.ValidationError as error:
         raise UsageError(f"{what}: {error}") from error
+
+
+def hold_fields(of: str, record: msgspec.Struct) -> None:
+    """Hold each field that is set to its type, such as a mapping that stands for a record of options.
+
+    `of` stands before the names of fields. Raises UsageError for the first value that is not of its type.
+    """
+    for field in msgspec.structs.fields(record):
+        value = getattr(record, field.name)
+        if value is msgspec.UNSET:
+            continue
+        try:
+            held = msgspec.convert(value, field.type)
+        except msgspec.ValidationError as error:
+            reason = str(error)
+            raise UsageError(f"{of}{field.name} is {shown(value)}; {reason[0].lower()}{reason[1:]}") from error
+        msgspec.structs.force_setattr(record, field.name, held)

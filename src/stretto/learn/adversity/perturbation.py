@@ -1,13 +1,15 @@
 """How a component is perturbed while others learn beside it, and in which runs: decided by each run's seed alone."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from os import PathLike
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from stretto.components.policy import draw_bytes
+from stretto.types.arguments import as_tuple, check_flag, wrong
 from stretto.types.errors import UsageError
 from stretto.types.protocols import Component
 
@@ -59,6 +61,7 @@ class Perturbation:
     """Random valid answers in place of its own."""
 
     def __post_init__(self) -> None:
+        self._hold_to_types()
         if not 0.0 < self.share <= 1.0:
             raise UsageError(f"the share of perturbed runs is {self.share}; expected a number above 0, at most 1")
         if not (math.isfinite(self.noise) and self.noise >= 0.0):
@@ -72,11 +75,32 @@ class Perturbation:
         if not self.kinds:
             raise UsageError("a perturbation does nothing; give it `noise`, `worse` or `random`")
 
+    def _hold_to_types(self) -> None:
+        for what, value in (("share", self.share), ("noise", self.noise)):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise wrong(f"the {what} of a perturbation", value, "a number")
+        check_flag("random", self.random)
+        several = "a list of checkpoints' paths and components"
+        object.__setattr__(self, "worse", as_tuple("worse", self.worse, several))
+        for each in self.worse:
+            if not isinstance(each, str | PathLike) and not hasattr(each, "card"):
+                raise wrong("one of worse", each, "the path of a checkpoint, or a component")
+
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """Those that were asked for."""
         given = {Kind.NOISE: self.noise > 0.0, Kind.WORSE: bool(self.worse), Kind.RANDOM: self.random}
         return tuple(kind for kind, is_given in given.items() if is_given)
+
+
+def check_perturbations(perturb: Mapping[str, Perturbation]) -> None:
+    """Raise UsageError for what says of no component how it is perturbed."""
+    expected = "a mapping from names of components to Perturbation"
+    if not isinstance(perturb, Mapping):
+        raise wrong("perturb", perturb, expected)
+    for name, each in perturb.items():
+        if not isinstance(each, Perturbation):
+            raise wrong(f"perturb[{name!r}]", each, "a stretto.learn.Perturbation")
 
 
 @dataclass(frozen=True, slots=True)

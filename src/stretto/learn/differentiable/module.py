@@ -15,7 +15,7 @@ from stretto.components.torch.weights import weights_digest
 from stretto.engine.admission import admit
 from stretto.engine.request import RunRequest
 from stretto.learn.adversity.adversary import adversaries_of
-from stretto.learn.adversity.perturbation import Perturbation
+from stretto.learn.adversity.perturbation import Perturbation, check_perturbations
 from stretto.learn.adversity.stranger import strangers_of
 from stretto.learn.differentiable import CHECK_REMOTE
 from stretto.learn.differentiable.building import (
@@ -99,6 +99,7 @@ class DifferentiableWorkflow(nn.Module):
         self.components = components_in(self._nodes)
         """Those that are differentiable, by name."""
         hold_joints(self._nodes, {name: each.module for name, each in self.components.items()})
+        check_perturbations(perturb or {})
         self._strangers = strangers_of([*plain_outside_of(self._nodes)], perturb or {})
         inside = {name: each for name, each in (perturb or {}).items() if name not in self._strangers}
         self._adversaries = adversaries_of(plan, self.components, inside)
@@ -229,8 +230,9 @@ class DifferentiableWorkflow(nn.Module):
         """Check requests once, for many passes over them or over parts of them.
 
         With `keep_pure`, what a pure step outside answers to a request is kept with the batch, and stands in later
-        passes where the step is asked the same: a record then names the run that asked in `reused_from`. Leave it out
-        where a pure component draws by `context.rng`: it would draw once. Raises InputError for an input that does not
+        passes where the step is asked the same: a record then names the run that asked in `reused_from`. What
+        was chosen, or drawn by `context.rng`, does not stand, nor any answer of a function that read `context.run`: it
+        is of one run. Raises InputError for an input that does not
         fit the contract.
         """
         if isinstance(requests, str | Mapping):

@@ -12,6 +12,7 @@ from stretto.learn.adversity.perturbation import Perturbation
 from stretto.learn.joint.options import ComponentOptions, JointOptions
 from stretto.learn.joint.report import JointReport
 from stretto.learn.tasks import Task
+from stretto.types.arguments import as_path
 
 if TYPE_CHECKING:
     from stretto.learn.joint.train import JointResult
@@ -45,8 +46,7 @@ def train_jointly(
     that breaks the contract; MissingExtraError without torch.
     """
     need_torch("`stretto.learn.joint.train_jointly`")
+    place = as_path("folder", folder)
     from stretto.learn.joint.train import train_jointly as train  # with torch, which only its users wait for
 
-    return train(
-        workflow, tasks, folder=Path(folder), options=options, resume=resume, on_update=on_update, perturb=perturb
-    )
+    return train(workflow, tasks, folder=place, options=options, resume=resume, on_update=on_update, perturb=perturb)

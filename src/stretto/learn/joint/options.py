@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from stretto.learn.options import MOST_UPDATES, check_seed
+from stretto.types.arguments import hold_fields
 from stretto.types.errors import UsageError
 
 
@@ -59,6 +60,7 @@ class ComponentOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     def __post_init__(self) -> None:
         if self.optimizer is not UNSET:
             _choose(self, "optimizer", Optimizer)
+        hold_fields("", self)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -132,6 +134,7 @@ class JointOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def __post_init__(self) -> None:
         for name, kind in _CHOICES.items():
             _choose(self, name, kind)
+        hold_fields("", self)
         for name, most in _MOST.items():
             count = getattr(self, name)
             if count is not None and not 1 <= count <= most:

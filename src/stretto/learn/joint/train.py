@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from stretto.learn.adversity.perturbation import Perturbation
+from stretto.learn.adversity.perturbation import Perturbation, check_perturbations
 from stretto.learn.claim import claimed
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.joint.curve import Curve
@@ -26,6 +26,7 @@ from stretto.learn.surrogates.report import SurrogateReport
 from stretto.learn.tasks import Task, check_names, tasks_digest
 from stretto.learn.update import MOST_SKIPPED
 from stretto.runtime.workflow import Workflow
+from stretto.types.arguments import as_tuple, wrong
 from stretto.types.errors import LearningError
 from stretto.types.protocols import Trainable
 
@@ -61,12 +62,15 @@ def train_jointly(
     perturb: Mapping[str, Perturbation] | None = None,
 ) -> JointResult:
     """As `stretto.learn.joint.train_jointly` says."""
-    options = options or JointOptions()
+    options, perturb = options or JointOptions(), {} if perturb is None else perturb
+    if not isinstance(options, JointOptions):
+        raise wrong("options", options, "JointOptions")
+    check_perturbations(perturb)
+    tasks = as_tuple("tasks", tasks, "a list of tasks")
     check_names(tasks)
     folds = folds_of(tasks, options)
     kept = JointFolder(folder)
     kept.check(resume=resume)
-    perturb = perturb or {}
     fresh = JointProgress(
         manifest=workflow.plan.manifest, tasks=tasks_digest(tasks), options=options, perturbed=described(perturb)
     )

@@ -1,5 +1,6 @@
 """A differentiable component that is perturbed: which runs, what it computes, what learns from it, what is recorded."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -246,7 +247,7 @@ def test_a_run_alone_has_no_other_to_answer_in_its_place(tmp_path: Path) -> None
         ("second", {"noise": -1.0}, "noise of a perturbation is -1.0"),
         ("second", {"noise": float("nan")}, "noise of a perturbation is nan"),
         ("second", {"noise": 1.0, "noise_on": "both"}, "noise_on is 'both'"),
-        ("second", {"worse": [print]}, "which is no module"),
+        ("second", {"worse": [print]}, "expected the path of a checkpoint, or a component"),
         ("second", {"worse": ["nowhere.safetensors"]}, "nowhere.safetensors"),
     ],
 )
@@ -254,6 +255,29 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path, name: str, how: dict[str
     with pytest.raises(Exception, match=told) as raised:
         made(tmp_path, name, Perturbation(**how))
     assert type(raised.value).__name__ in {"UsageError", "StoreError"}
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ({"share": "half"}, "the share of a perturbation is 'half'; expected a number"),
+        ({"share": True}, "the share of a perturbation is True; expected a number"),
+        ({"noise": None}, "the noise of a perturbation is None; expected a number"),
+        ({"random": "no"}, "random is 'no'; expected True or False"),
+        ({"worse": "early.safetensors"}, "worse is 'early.safetensors'; expected a list of checkpoints' paths"),
+        ({"worse": Path("early.safetensors")}, "expected a list of checkpoints' paths and components"),
+        ({"worse": [None]}, "one of worse is None; expected the path of a checkpoint, or a component"),
+    ],
+)
+def test_a_perturbation_is_held_to_its_types(how: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(told)):
+        Perturbation(**how)
+
+
+def test_what_is_no_perturbation_is_refused_by_its_component(tmp_path: Path) -> None:
+    wrong: Any = {"noise": 1.0}
+    with pytest.raises(UsageError, match=r"perturb\['second'\] is .*; expected a stretto.learn.Perturbation"):
+        made(tmp_path, "second", wrong)
 
 
 def test_a_version_that_takes_or_gives_something_else_is_refused(tmp_path: Path) -> None:

@@ -20,6 +20,12 @@ def test_what_a_component_does_otherwise_stands_before_what_all_do() -> None:
     )
 
 
+def test_a_mapping_stands_for_what_a_component_does_otherwise() -> None:
+    given: Any = {"router": {"frozen": True}}
+    assert JointOptions(components=given).frozen == ["router"]
+    assert JointOptions(learning_rate=1) == JointOptions(learning_rate=1.0)
+
+
 def test_a_text_stands_for_the_choice_that_it_names() -> None:
     options = JointOptions(keep="held-out", optimizer="sgd")  # type: ignore[arg-type]  # as scripts write it
     assert options.keep is Kept.HELD_OUT
@@ -55,9 +61,25 @@ def test_a_text_stands_for_the_choice_that_it_names() -> None:
             {"components": {"a": ComponentOptions(frozen=True, clip_norm=1.0)}},
             "a.clip_norm has no effect, since a.frozen is true; leave one of them out",
         ),
+        ({"updates": "5"}, "updates is '5'; expected `int`, got `str`"),
+        ({"updates": 2.5}, "updates is 2.5; expected `int`, got `float`"),
+        ({"batch_size": None}, "batch_size is None; expected `int`, got `null`"),
+        ({"patience": True}, "patience is True; expected `int | null`, got `bool`"),
+        ({"reuse_pure": "yes"}, "reuse_pure is 'yes'; expected `bool`, got `str`"),
+        ({"components": ["a"]}, "components is ['a']; expected `object`, got `array`"),
+        (
+            {"components": {"a": {"frozen": "yes"}}},
+            "components is {'a': {'frozen': 'yes'}}; expected `bool`, got `str`",
+        ),
     ],
 )
 def test_an_option_that_means_nothing_is_refused_with_what_was_expected(given: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError) as raised:
         JointOptions(**given)
     assert str(raised.value).startswith(says)
+
+
+def test_an_option_of_a_component_is_held_to_its_type() -> None:
+    wrong: Any = "yes"
+    with pytest.raises(UsageError, match="frozen is 'yes'; expected `bool"):
+        ComponentOptions(frozen=wrong)
