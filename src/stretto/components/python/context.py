@@ -1,7 +1,10 @@
 """What a component's function may know of its call, and tell about it, beside its arguments and its value."""
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -10,6 +13,22 @@ from stretto.types.ids import StepPath
 from stretto.types.json import Json, JsonObject
 from stretto.types.learning import Action, ModelCall, Reward
 from stretto.types.messages import Call, Response, RunInfo, Usage
+
+Watch: TypeAlias = Callable[[Call], None]
+"""Told of a call whose function asks which run it is in."""
+
+_WATCH: Final[ContextVar[Watch | None]] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def watched(watch: Watch) -> Iterator[None]:
+    """Tell of every call made inside, in this task and its children, whose answer may depend on its run: its function
+    reads `Context.run`, or draws by the run's seed."""
+    token = _WATCH.set(watch)
+    try:
+        yield
+    finally:
+        _WATCH.reset(token)
 
 
 class _Told(msgspec.Struct):
@@ -25,7 +44,7 @@ class _Told(msgspec.Struct):
 class Context:
     """One call of a function. A parameter annotated with this class receives it."""
 
-    __slots__ = ("_call", "_component", "_may_call", "_now", "_rng", "_told")
+    __slots__ = ("_call", "_component", "_may_call", "_now", "_rng", "_told", "_watch")
 
     def __init__(self, call: Call, component: str, now: Callable[[], float], may_call: bool) -> None:
         self._call = call
@@ -34,10 +53,13 @@ class Context:
         self._now = now
         self._rng: random.Random | None = None
         self._told: _Told | None = None
+        self._watch = _WATCH.get()
 
     @property
     def run(self) -> RunInfo:
         """The run that this call belongs to: ids, labels, tenant, seed."""
+        if self._watch is not None:
+            self._watch(self._call)
         return self._call.run
 
     @property

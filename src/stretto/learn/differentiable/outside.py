@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 import msgspec
 
+from stretto.components.python.context import watched
 from stretto.engine.call import StepCall
 from stretto.engine.state import Lane, StepFailed, milliseconds
 from stretto.learn.differentiable.cohort import Cohort
@@ -19,7 +20,11 @@ from stretto.learn.differentiable.reading import Expression
 from stretto.learn.differentiable.underway import Recorded, Underway
 from stretto.plan.model import CallOp
 from stretto.types.enums import StepStatus
+from stretto.types.ids import RunId, StepPath
 from stretto.types.json import Json, JsonObject
+
+Asked: TypeAlias = tuple[RunId, StepPath]
+"""A call, by the run that it is in and its place there."""
 
 
 class Passes(Protocol):
@@ -92,11 +97,13 @@ class OutsideNode(Node):
         values: list[Json] = [found[row].output if row in found else None for row in range(cohort.size)]
         if missing:
             within = cohort.narrowed(missing)
-            answered = call_outside(batch, self.call, within, [data[row] for row in missing], self.length)
+            of_runs: set[Asked] = set()
+            asked = [data[row] for row in missing]
+            answered = call_outside(batch, self.call, within, asked, self.length, of_runs)
             cohort.fail(within, missing)
             for row, value in zip(missing, answered.json, strict=True):
                 values[row] = value
-            self._keep(batch, kept, cohort, {row: keys[row] for row in missing}, values)
+            self._keep(batch, kept, cohort, {row: keys[row] for row in missing}, values, of_runs)
         return Rows(values)
 
     def _key(self, batch: Underway, life: int, asked: JsonObject) -> Key | None:
@@ -120,17 +127,26 @@ class OutsideNode(Node):
                 batch.states.give(lives[row], answer.record.rewards)
 
     def _keep(
-        self, batch: Underway, kept: KeptAnswers, cohort: Cohort, keys: Mapping[int, Key | None], values: list[Json]
+        self,
+        batch: Underway,
+        kept: KeptAnswers,
+        cohort: Cohort,
+        keys: Mapping[int, Key | None],
+        values: list[Json],
+        of_runs: Collection[Asked],
     ) -> None:
-        """Keep what was answered, but not what answered in place of the component."""
+        """Keep what was answered, but not what answered in place of the component, nor what was drawn or otherwise of
+        one run: another run of the request would be answered otherwise, and so would a training that is resumed."""
         recorded = batch.events[-1]
         assert isinstance(recorded, Recorded)
         of_path = {(life, record.path): record for life, records in recorded.records for record in records}
         for row, key in keys.items():
             life = cohort.lives[row]
             record = of_path.get((life, cohort.path(row, self.op.name)))
-            if key is not None and record is not None and record.status is StepStatus.OK:
-                (state,) = batch.states.of([life])
+            if key is None or record is None or record.status is not StepStatus.OK:
+                continue
+            (state,) = batch.states.of([life])
+            if not (record.actions or record.model_calls or (state.run.id, record.path) in of_runs):
                 kept.put(key, Kept(output=values[row], record=record, run_id=state.run.id))
 
 
@@ -140,13 +156,23 @@ def rows_of(inputs: Mapping[str, Column], size: int) -> list[JsonObject]:
     return [{name: values[row] for name, values in columns} for row in range(size)]
 
 
-def call_outside(batch: Underway, op: CallOp, cohort: Cohort, data: Sequence[JsonObject], length: int) -> Column:
-    """What the component answers to each row; null in those that failed. `length` is that of the plan's frames."""
+def call_outside(
+    batch: Underway,
+    op: CallOp,
+    cohort: Cohort,
+    data: Sequence[JsonObject],
+    length: int,
+    of_runs: set[Asked] | None = None,
+) -> Column:
+    """What the component answers to each row; null in those that failed. `length` is that of the plan's frames.
+
+    Calls of functions that ask which run they are in, or draw by its seed, are put into `of_runs`.
+    """
     lives = [*cohort.lives]
     states = batch.states.of(lives)
     before = {life: len(state.run.steps) for life, state in zip(lives, states, strict=True)}
-    stand_ins = _stand_ins(op, cohort, length)
-    answers = batch.states.host.run(_all(batch, op, cohort, data, stand_ins))
+    stand_ins, told_of = _stand_ins(op, cohort, length), set() if of_runs is None else of_runs
+    answers = batch.states.host.run(_all(batch, op, cohort, data, stand_ins, told_of))
     told: dict[int, None] = dict.fromkeys(lives)
     batch.events.append(Recorded([(life, batch.states.of([life])[0].run.steps[before[life] :]) for life in told]))
     for row, answer in enumerate(answers):
@@ -164,7 +190,12 @@ def _stand_ins(op: CallOp, cohort: Cohort, length: int) -> Sequence[Json]:
 
 
 async def _all(
-    batch: Underway, op: CallOp, cohort: Cohort, data: Sequence[JsonObject], stand_ins: Sequence[Json]
+    batch: Underway,
+    op: CallOp,
+    cohort: Cohort,
+    data: Sequence[JsonObject],
+    stand_ins: Sequence[Json],
+    of_runs: set[Asked],
 ) -> list[JsonObject | StepFailed]:
     places: dict[int, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(cohort.parallel or cohort.size))
 
@@ -173,7 +204,8 @@ async def _all(
         async with places[life]:
             return await _call(batch, op, cohort, row, data[row], stand_ins[row])
 
-    return [*await asyncio.gather(*(one(row) for row in range(cohort.size)))]
+    with watched(lambda call: of_runs.add((call.run.id, call.path))):
+        return [*await asyncio.gather(*(one(row) for row in range(cohort.size)))]
 
 
 async def _call(

@@ -62,6 +62,8 @@ class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
     weights: Mapping[str, Digest] = msgspec.field(default_factory=dict)
     """By component, of the last update."""
     best: Best | None = None
+    numbers: Digest = Digest("")
+    """Of all the arrays beside this: disks and copies that change a bit are noticed."""
     format: str = FORMAT
 
     @property
@@ -93,6 +95,12 @@ class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
         """The weights whose files are not deleted."""
         bests = [self.best, self.before_end.best if self.before_end is not None else None]
         return [self.weights, *(best.weights for best in bests if best is not None)]
+
+    @property
+    def measured_weights(self) -> list[Mapping[str, Digest]]:
+        """Of the evaluations that a training may come to: their files are there from the evaluation on."""
+        bests = [self.best, self.before_end.best if self.before_end is not None else None]
+        return [best.weights for best in bests if best is not None and best.reward_mean is not None]
 
     @property
     def has_ended(self) -> bool:

@@ -25,7 +25,7 @@ from stretto.learn.joint.learners import Arrays, Learners, learning_in, module_o
 from stretto.learn.joint.options import JointOptions
 from stretto.learn.joint.progress import STATE, WEIGHTS, JointFolder, JointProgress
 from stretto.record.model import Manifest
-from stretto.types.errors import UsageError
+from stretto.types.errors import StoreError, UsageError
 from stretto.types.ids import Digest
 
 _MAY_DIFFER: Final = ("updates", "patience", "checkpoint_every", "keep")
@@ -43,9 +43,14 @@ def keep_weights(kept: JointFolder, module: DifferentiableWorkflow) -> None:
 def keep_state(kept: JointFolder, progress: JointProgress, module: DifferentiableWorkflow, learners: Learners) -> None:
     """Replace the state. Raises StoreError when the disk refuses."""
     manifests = {step: each.manifest() for step, each in module.surrogates.items()}
-    header = msgspec.json.encode(msgspec.structs.replace(progress, surrogates=manifests), order="deterministic")
     weights: Arrays = {f"{WEIGHTS}/{key}": numbers_of(key, tensor) for key, tensor in _changing(module).items()}
-    write_tensors(kept.folder / STATE, {**weights, **learners.state(), **_surrogates(module)}, header)
+    arrays = {**weights, **learners.state(), **_surrogates(module)}
+    progress = msgspec.structs.replace(progress, surrogates=manifests, numbers=_digest(arrays))
+    write_tensors(kept.folder / STATE, arrays, msgspec.json.encode(progress, order="deterministic"))
+
+
+def _digest(arrays: Arrays) -> Digest:
+    return weights_digest({name: torch.from_numpy(array) for name, array in arrays.items()})
 
 
 def _surrogates(module: DifferentiableWorkflow) -> Arrays:
@@ -86,7 +91,8 @@ def take_up(
 ) -> JointProgress:
     """Set modules and optimisers to where the training in a folder stands; `fresh` is what it would begin with now.
 
-    Raises UsageError, with all that differs, unless that may go on with it.
+    Raises UsageError, with all that differs, unless that may go on with it; StoreError where what is in the folder was
+    changed since, or has gone: now, and not when all updates are made.
     """
     progress = kept.progress()
     changed = [
@@ -100,13 +106,31 @@ def take_up(
             f"the training in {kept.folder} cannot be resumed: {', '.join(changed)}. Give the same, or train in "
             "another folder"
         )
-    arrays, _ = read_tensors(kept.folder / STATE)
+    arrays = _whole(kept, progress)
     with torch.no_grad():
         for key, tensor in _changing(module).items():
             tensor.copy_(torch.from_numpy(arrays[f"{WEIGHTS}/{key}"]))
     learners.restore(arrays)
     _restore_surrogates(module, progress, arrays)
     return msgspec.structs.replace(progress, options=fresh.options)
+
+
+def _whole(kept: JointFolder, progress: JointProgress) -> Arrays:
+    """The arrays of a state, held to what was written, beside the weights that it speaks of."""
+    arrays, _ = read_tensors(kept.folder / STATE)
+    if _digest(arrays) != progress.numbers:
+        raise StoreError(
+            f"the numbers in {kept.folder / STATE} are not those that the training kept: the file was changed or "
+            "damaged. Restore it, or train in another folder"
+        )
+    for weights in progress.measured_weights:
+        for name, path in kept.checkpoints(weights).items():
+            if not path.is_file():
+                raise StoreError(
+                    f"the best weights of component '{name}' are not at {path}, where the training kept them; restore "
+                    "the file, or train in another folder"
+                )
+    return arrays
 
 
 def _changed_options(before: JointOptions, now: JointOptions) -> list[str]:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 import stretto
 from stretto import Shape
+from stretto.types.learning import Action
 
 ASKED = []
 
@@ -53,6 +54,25 @@ class Nth:
 async def calling(n: int, context: stretto.Context) -> dict[str, int]:
     ASKED.append(n)
     return {"n": (await context.call("looked_up", n=n))["n"]}
+
+
+@stretto.component("drawing", effects="pure")
+def drawing(n: int, context: stretto.Context) -> dict[str, float]:
+    ASKED.append(n)
+    return {"n": context.rng.random()}
+
+
+@stretto.component("of_its_run", effects="pure", inline=True)
+def of_its_run(n: int, context: stretto.Context) -> dict[str, str]:
+    ASKED.append(n)
+    return {"n": context.run.id}
+
+
+@stretto.component("picking", effects="pure")
+async def picking(n: int, context: stretto.Context) -> dict[str, int]:
+    ASKED.append(n)
+    context.action(Action(name="n", chosen="a", support=("a", "b"), logprob=-0.69, propensity=0.5, policy="none"))
+    return {"n": n}
 
 
 @stretto.differentiable("chooser", inputs=["x"], chooses={"way": ("a", "b", "c")})
@@ -189,6 +209,18 @@ def test_a_component_that_each_run_has_its_own_of_is_asked_in_each_pass(made: An
         for run in module(batch, seeds=range(2)).runs:
             assert [step_of(run, each).output_value["times"] for each in ("one", "two")] == [1, 2]
             assert not step_of(run, "one").reused_from
+
+
+@pytest.mark.parametrize("component", ["drawing", "of_its_run", "picking"])
+def test_what_is_of_one_run_is_asked_in_each_pass(made: Any, component: str) -> None:
+    step = f"  - {{name: one, component: {component}, input_mapping: {{n: input.n}}}}\n"
+    workflow = made(step + CHOICE, "{worth: 1.0}")
+    module, asked = as_module(workflow), asked_of(workflow, "ruled")
+    batch = module.batch(rows(2), keep_pure=True)
+    passes = [module(batch, seeds=[again, again + 10]).runs for again in range(3)]
+    assert sorted(asked) == sorted([0, 1] * (3 + 3))  # of ruled three ways, once; of the other in each pass
+    outputs = {bytes(step_of(run, "one").output) for runs in passes for run in runs}
+    assert len(outputs) == (2 if component == "picking" else 6)
 
 
 def test_rewards_that_a_pure_step_tells_stand_too(made: Any) -> None:

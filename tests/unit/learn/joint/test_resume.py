@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from stretto.components.tensor_file import read_tensors, write_tensors
 from stretto.learn import Perturbation
 from stretto.learn.joint import ComponentOptions, JointOptions, JointReport, train_jointly
 from stretto.learn.joint.options import Optimizer, Precision
+from stretto.learn.joint.progress import JointFolder
 from stretto.types.errors import StoreError, UsageError
-from tests.unit.learn.joint.made import SMALL, tasks, trained, workflow
+from tests.unit.learn.joint.made import COMPONENTS, SMALL, tasks, trained, workflow
 
 KEPT = ("state.safetensors", "curve.jsonl")
 
@@ -170,3 +172,53 @@ def test_a_state_that_is_none_or_has_lost_its_curve_is_told(tmp_path: Path) -> N
     (folder / "state.safetensors").write_bytes(b"nonsense")
     with pytest.raises(StoreError, match="is not a whole safetensors file"):
         trained(tmp_path, updates=3, resume=True)
+
+
+def test_a_state_of_which_a_number_was_changed_is_told_and_not_gone_on_from(tmp_path: Path) -> None:
+    workflow(tmp_path)
+    trained(tmp_path, updates=2)
+    state = tmp_path / "training" / "state.safetensors"
+    arrays, header = read_tensors(state)
+    for name in ("weights/router/net.bias", "optimizer/router/net.bias/exp_avg"):
+        write_tensors(state, {**arrays, name: arrays[name] + 1e-3}, header)
+        with pytest.raises(StoreError, match="are not those that the training kept: the file was changed or damaged"):
+            trained(tmp_path, updates=3, resume=True)
+        write_tensors(state, {key: each for key, each in arrays.items() if key != name}, header)
+        with pytest.raises(StoreError, match="are not those that the training kept"):
+            trained(tmp_path, updates=3, resume=True)
+    write_tensors(state, arrays, header)
+    trained(tmp_path, updates=3, resume=True)
+
+
+def test_weights_that_have_gone_are_told_before_a_training_goes_on_and_not_at_its_end(tmp_path: Path) -> None:
+    workflow(tmp_path)
+    best = trained(tmp_path, updates=2).checkpoints["router"]
+    best.unlink()
+    with pytest.raises(StoreError, match="the best weights of component 'router' are not at"):
+        trained(tmp_path, updates=4, resume=True)
+    assert JointFolder(tmp_path / "training").progress().update == 2
+
+
+def test_a_rule_that_draws_is_asked_in_each_pass_so_that_a_resumed_training_meets_the_same(tmp_path: Path) -> None:
+    drawing = (
+        COMPONENTS
+        + """
+
+@stretto.component("muddle", effects="pure", inline=True)
+def muddle(way: str, context: stretto.Context) -> dict[str, str]:
+    return {"way": context.rng.choice(["left", "right"]) if context.rng.random() < 0.5 else way}
+"""
+    )
+    workflow(tmp_path, components=drawing)
+    file = tmp_path / "workflow.yaml"
+    step = '  - { name: muddle, component: muddle, input_mapping: { way: "steps.router.way" } }\n  - { name: right,'
+    text = (
+        file.read_text()
+        .replace("  - { name: right,", step)
+        .replace('{ way: "steps.router.way" } }\noutput', '{ way: "steps.muddle.way" } }\noutput')
+    )
+    file.write_text(text)
+    trained(tmp_path, place="whole", updates=8, reuse_pure=True)
+    trained(tmp_path, place="parts", updates=5, reuse_pure=True)
+    trained(tmp_path, place="parts", updates=8, reuse_pure=True, resume=True)
+    assert same(tmp_path, "whole", "parts")
