@@ -1,6 +1,5 @@
 """Arrays in one safetensors file with one JSON header, written whole or not at all."""
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import safetensors
 from safetensors.numpy import load, save
 
+from stretto.components.whole_file import write_whole
 from stretto.types.errors import StoreError, UsageError
 
 _HEADER_KEY: Final = "stretto"
@@ -23,20 +23,7 @@ def write_tensors(path: Path, arrays: Arrays, header: bytes) -> None:
 
     Raises StoreError when the disk refuses.
     """
-    content = save(dict(arrays), {_HEADER_KEY: header.decode()})
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with temporary.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error}") from error
+    write_whole(path, save(dict(arrays), {_HEADER_KEY: header.decode()}))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, npt.NDArray[Any]], bytes]:

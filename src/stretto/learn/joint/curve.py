@@ -7,6 +7,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
+from stretto.components.whole_file import write_whole
 from stretto.learn.joint.report import JointReport
 from stretto.types.errors import StoreError
 
@@ -57,13 +58,7 @@ class Curve:
                 f"{self.path} holds {len(kept)} reports, and the training in its folder has made {reports}; restore "
                 "it, or train in another folder"
             )
-        content = b"".join(msgspec.json.encode(report) + b"\n" for report in kept)
-        part = self.path.with_name(f".{CURVE}.{os.getpid()}.part")
-        try:
-            part.write_bytes(content)
-            part.replace(self.path)
-        except OSError as error:
-            raise StoreError(f"cannot write {self.path}: {error}") from error
+        write_whole(self.path, b"".join(msgspec.json.encode(report) + b"\n" for report in kept))
         return kept
 
     def close(self) -> None:
