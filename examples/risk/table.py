@@ -7,7 +7,7 @@ import argparse
 import csv
 import gzip
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -15,10 +15,16 @@ from typing import Final
 import msgspec
 
 from stretto.learn.tasks import Task
+from stretto.types.errors import UsageError
 from stretto.types.json import JsonObject
 
 STATUS: Final = ("PAY_0", "PAY_2", "PAY_3", "PAY_4", "PAY_5", "PAY_6")
 """The latest month first; the table has no PAY_1."""
+
+COLUMNS: Final = (
+    *("ID", "LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE", *STATUS),
+    *(f"{amount}{month}" for amount in ("BILL_AMT", "PAY_AMT") for month in range(1, 7)),
+)
 
 DEFAULTED: Final = ("default_payment_next_month", "default.payment.next.month")
 """As copies of the table name it."""
@@ -27,11 +33,13 @@ DEFAULTED: Final = ("default_payment_next_month", "default.payment.next.month")
 def tasks(table: Path, *, with_person: bool = False) -> Iterator[Task]:
     """Every row, in order; `with_person` tells sex, age and marriage too.
 
-    Raises KeyError for a table without the columns of UCI's "default of credit card clients".
+    Raises UsageError for a table without the columns of UCI's "default of credit card clients".
     """
     open_text = gzip.open if table.suffix == ".gz" else open
     with open_text(table, "rt", newline="") as file:
-        for row in csv.DictReader(file):
+        rows = csv.DictReader(file)
+        _hold_to_columns(table, rows.fieldnames or ())
+        for row in rows:
             known = next(row[name] for name in DEFAULTED if name in row)
             yield Task(
                 name=f"card-{row['ID']}",
@@ -45,6 +53,17 @@ def split_of(number: str) -> str:
     """``train`` (60 %), ``validation`` or ``test`` (20 % each), by the card's number and nothing else."""
     place = int.from_bytes(blake2b(number.encode(), digest_size=4).digest(), "little") / 2**32
     return "train" if place < 0.6 else "validation" if place < 0.8 else "test"
+
+
+def _hold_to_columns(table: Path, columns: Collection[str]) -> None:
+    missing = [name for name in COLUMNS if name not in columns]
+    if not any(name in columns for name in DEFAULTED):
+        missing.append(" or ".join(DEFAULTED))
+    if missing:
+        raise UsageError(
+            f'{table} has no column {", ".join(missing)}; expected UCI\'s "default of credit card clients" as CSV, its '
+            "first line the columns' names: see examples/risk/README.md"
+        )
 
 
 def _account(row: dict[str, str]) -> JsonObject:
@@ -67,9 +86,16 @@ def main() -> None:
     parser.add_argument("--person", action="store_true", help="with sex, age and marriage")
     parser.add_argument("--split", choices=["train", "validation", "test"], help="this part only")
     asked = parser.parse_args()
+    try:
+        _write(asked.table, asked.split, with_person=asked.person)
+    except (OSError, UsageError) as error:
+        parser.exit(1, f"error: {error}\n")
+
+
+def _write(table: Path, split: str | None, *, with_person: bool) -> None:
     encoder = msgspec.json.Encoder()
-    for task in tasks(asked.table, with_person=asked.person):
-        if asked.split in (None, task.labels["split"]):
+    for task in tasks(table, with_person=with_person):
+        if split in (None, task.labels["split"]):
             sys.stdout.buffer.write(encoder.encode(task) + b"\n")
 
 

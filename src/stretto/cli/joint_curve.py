@@ -42,6 +42,12 @@ def shown_in_terminal(reports: Sequence[JointReport]) -> Text:
     return Text.from_ansi(str(figure.build()))
 
 
+def undrawn_text() -> str:
+    """How to get the picture, where the terminal shows a curve and nothing is there to draw one."""
+    missing = find_spec("matplotlib") is None and find_spec("plotext") is not None
+    return f"a picture is drawn with: {install_command(EXTRA)}" if missing else ""
+
+
 def draw(reports: Sequence[JointReport], folder: Path) -> Path | None:
     """Draw the curve into a training's folder; returns the picture, None where nothing is there to draw it."""
     if find_spec("matplotlib") is None:

@@ -11,7 +11,7 @@ import msgspec
 from stretto.cli.exits import Exit
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.joint_bar import JointBar
-from stretto.cli.joint_curve import draw, shown_in_terminal
+from stretto.cli.joint_curve import draw, shown_in_terminal, undrawn_text
 from stretto.cli.perturb_options import read_perturbations
 from stretto.cli.terminal import note, notes, print_json, results, show
 from stretto.cli.train_again import TrainCommand, held_already
@@ -95,7 +95,7 @@ class JointTraining:
         for report in result.surrogates.values():
             results().print(str(report), soft_wrap=True, highlight=False)
         results().print(f"weights: {result.folder / WEIGHTS}", soft_wrap=True)  # a path that is cut cannot be copied
-        told = [] if picture is None else [f"picture: {picture}"]
+        told = [text for text in (undrawn_text() if picture is None else f"picture: {picture}",) if text]
         file, folder = shlex.quote(str(self._command.file)), shlex.quote(str(result.folder))
         for line in (*told, f"serve them: stretto run {file} --checkpoint {folder}"):
             notes().print(line, soft_wrap=True)

@@ -2,8 +2,13 @@
 
 import json
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 from urllib.parse import unquote, urlsplit
+
+EXTRA_OF: Final[Mapping[str, str]] = {"torch": "torch", "transformers": "transformers", "peft": "transformers"}
+"""Extra by the package that people's own components import for it."""
 
 
 def install_command(extra: str) -> str:

@@ -254,9 +254,10 @@ def test_the_extras_that_something_needs_are_told_with_the_command_that_installs
 
 
 def needed_extras() -> set[str]:
-    """Those that some code says are missing when they are."""
+    """Those that some code says are missing when they are, by an error or by what it tells in its place."""
     sources = (path.read_text() for path in Path(stretto.__file__).parent.rglob("*.py"))
-    raised = [(text, said) for text in sources for said in re.findall(r"raise MissingExtraError\(.*, (.+)\)", text)]
+    said = re.compile(r"raise MissingExtraError\(.*, (.+)\)|\{install_command\(([A-Z]+)\)\}")
+    raised = [(text, name) for text in sources for names in said.findall(text) for name in names if name]
     return {_extra_named(said, text) for text, said in raised}
 
 

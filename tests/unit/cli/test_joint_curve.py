@@ -68,3 +68,10 @@ def test_a_report_is_told_on_one_line_with_all_that_is_unusual_about_it() -> Non
         "paid))  gradients a 0.123, b 12.5 clipped, c not reached, d frozen  biased through rules"
     )
     assert report_text(report(1, None, skipped="why")) == "reward unknown  skipped: why"
+
+
+def test_a_picture_that_is_not_drawn_is_told_where_the_terminal_has_a_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint_curve, "find_spec", lambda name: None if name == "matplotlib" else name)
+    assert joint_curve.undrawn_text() == f"a picture is drawn with: {install_command('curves')}"
+    monkeypatch.setattr(joint_curve, "find_spec", lambda name: name)
+    assert not joint_curve.undrawn_text()

@@ -14,6 +14,7 @@ from examples.risk.judge import auc_of, judge, main
 from examples.risk.table import split_of, tasks
 from stretto.learn.tasks import Task
 from stretto.types.enums import RunStatus
+from stretto.types.errors import UsageError
 from stretto.types.json import Json
 
 WORKFLOW = Path(__file__).parents[3] / "examples" / "risk" / "workflow.yaml"
@@ -73,6 +74,13 @@ def test_a_card_is_in_the_same_part_whatever_table_it_stands_in() -> None:
     assert parts["train"] == pytest.approx(6_000, abs=200)
     assert parts["test"] == pytest.approx(2_000, abs=160)
     assert split_of("17") == split_of("17")
+
+
+def test_another_table_is_refused_with_what_it_lacks(tmp_path: Path) -> None:
+    table = tmp_path / "other.csv"
+    table.write_text("ID,LIMIT_BAL,default\n1,2,0\n")
+    with pytest.raises(UsageError, match=r"other\.csv has no column SEX, EDUCATION, .*default\.payment\.next\.month"):
+        next(tasks(table))
 
 
 @pytest.mark.skipif(not TABLE.exists(), reason="the table of card holders is not here")

@@ -32,9 +32,10 @@ USED: Final = (
     "transformers",
     "qdrant",
     "minilm",
+    "curves",
 )
-"""Extras that something here needs, as MissingExtraError names them (a test compares). The others hold their names and
-versions for what comes later; to install one today would be for nothing."""
+"""Extras that something here needs, as MissingExtraError or a hint names them (a test compares). The others hold their
+names and versions for what comes later; to install one today would be for nothing."""
 
 
 def examine_installation() -> Iterator[Finding]:

@@ -23,6 +23,7 @@ from stretto.record.texts import text_of
 from stretto.spec.suggest import nearest
 from stretto.types.card import Card
 from stretto.types.errors import Problem, SpecError, StrettoError
+from stretto.types.extras import EXTRA_OF, install_command
 from stretto.types.protocols import Component
 
 _UNKNOWN_KEYWORD: Final = re.compile(r"(?:\w+\.)*?(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
@@ -137,11 +138,18 @@ def failed_import(path: Path, error: BaseException) -> Problem:
     if keyword is not None:
         remedy, suggestion = keyword
     elif isinstance(error, ModuleNotFoundError):
-        remedy = f"install the package that has '{error.name}', or put {error.name}.py beside {path.name}"
+        remedy = _install(error.name or "", path)
     else:
         remedy = "a file that can be imported; what needs a server or a model belongs in a class's `open`"
     message = f"importing '{path.name}' raised {type(error).__name__}: {text_of(error)}"
     return _import_problem(file, line, message, remedy, suggestion=suggestion)
+
+
+def _install(module: str, path: Path) -> str:
+    """How to get a module that is not there: an extra of ours brings some."""
+    if extra := EXTRA_OF.get(module):
+        return f"the packages of extra '{extra}'; run: {install_command(extra)}"
+    return f"install the package that has '{module}', or put {module}.py beside {path.name}"
 
 
 def _own_place(path: Path, error: BaseException) -> tuple[Path, int]:

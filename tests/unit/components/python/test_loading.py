@@ -9,6 +9,7 @@ import pytest
 
 from stretto.components.python import load_components
 from stretto.types.errors import SpecError
+from stretto.types.extras import install_command
 
 HEAD = "from stretto.components.python import Context, component\n"
 
@@ -81,6 +82,16 @@ def test_loading_again_reads_the_file_again(tmp_path: Path) -> None:
     assert list(load_components(path)) == ["a"]
     write(path, "@component\ndef bb() -> None: ...\n")
     assert list(load_components(path)) == ["bb"]
+
+
+@pytest.mark.parametrize(("package", "extra"), [("torch", "torch"), ("peft", "transformers")])
+def test_a_package_of_an_extra_that_is_not_installed_is_told_with_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, extra: str
+) -> None:
+    path = write(tmp_path / "components.py", f"import {package}\n")
+    monkeypatch.setitem(sys.modules, package, None)  # as Python has it: what is not to be found
+    expected = refusal(path).expected
+    assert expected == f"the packages of extra '{extra}'; run: {install_command(extra)}"
 
 
 def test_an_import_that_raises_is_told_at_the_users_own_line(tmp_path: Path) -> None:
