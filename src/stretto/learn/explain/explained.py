@@ -119,6 +119,8 @@ class StepExplained(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     component: str
     choices: tuple[ChoiceExplained, ...] = ()
+    untold: str = ""
+    """Why its choices cannot be told of, where it made some."""
     effects: tuple[FieldEffect, ...] = ()
     """Of the whole answer first; none where the run has no reward, or it `is_unread`."""
     apart: float = 0.0

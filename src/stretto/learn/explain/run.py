@@ -112,7 +112,7 @@ class _Explaining:
 
     async def step(self, step: StepRecord) -> StepExplained:
         """In a thread where there is much to compute: a server answers meanwhile."""
-        choices = await _in_thread(lambda: self._choices(step)) if step.actions else ()
+        choices, untold = await _in_thread(lambda: self._choices_or_why(step)) if step.actions else ((), "")
         is_unread = self._run.reward is not None and outermost(step.path) not in self._reaching
         known = None if is_unread else self._again
         effects, apart = ((), 0.0) if known is None else await self._effects(step, known)
@@ -120,20 +120,36 @@ class _Explaining:
             path=step.path,
             component=step.component,
             choices=choices,
+            untold=untold,
             effects=effects,
             apart=apart,
             is_unread=is_unread,
         )
 
+    def _choices_or_why(self, step: StepRecord) -> tuple[tuple[ChoiceExplained, ...], str]:
+        """Or why they cannot be told of: the component may be another by now, and other steps are not."""
+        try:
+            return self._choices(step), ""
+        except UsageError as error:
+            return (), str(error)
+        except Exception as error:  # noqa: BLE001  # a module of the user's, asked what another version of it was asked
+            return (), f"component '{step.component}' cannot be asked again: {type(error).__name__}: {error}"
+
     def _choices(self, step: StepRecord) -> tuple[ChoiceExplained, ...]:
         component = self._workflow.plan.components.get(step.component)
+        if not _answered_itself(step):
+            raise UsageError("it did not answer itself")
         if isinstance(component, SoftmaxPolicy):
+            _hold_to_alternatives(step, {component.options.output: component.options.alternatives})
             return tuple(explain_policy(component, step.input_value, action) for action in step.actions)
         if component is None or component.card.kind != TORCH:
             return ()
+        from stretto.components.torch.component import TorchComponent
         from stretto.learn.explain.chain import asked_in, chain_to  # torch, only when there is a choice of it
         from stretto.learn.explain.choice import explain_chain
 
+        assert isinstance(component, TorchComponent)
+        _hold_to_alternatives(step, component.signature.chooses)
         link = chain_to(self._workflow.plan, self._records, step)
         asked = asked_in(link, self._records)
         others = [found for each in self._others if (found := asked_in(link, each)) is not None]
@@ -178,11 +194,23 @@ async def _in_thread(work: Callable[[], T]) -> T:
         raise
 
 
+def _hold_to_alternatives(step: StepRecord, chooses: Mapping[str, Sequence[str]]) -> None:
+    for action in step.actions:
+        now = chooses.get(action.name, ())
+        if tuple(now) != tuple(action.support):
+            raise UsageError(
+                f"component '{step.component}' chose {action.name} of {', '.join(action.support)}, and now chooses of "
+                f"{', '.join(now) or 'nothing'}; explain the run by the version that made it"
+            )
+
+
+def _answered_itself(step: StepRecord) -> bool:
+    return step.status is StepStatus.OK and not step.simulated
+
+
 def _is_alike(step: StepRecord, other: StepRecord | None) -> bool:
     """Whether the same component answered itself at the same step of another run."""
-    if other is None or other.component != step.component:
-        return False
-    return other.status is StepStatus.OK and not other.simulated
+    return other is not None and other.component == step.component and _answered_itself(other)
 
 
 def _by_path(run: Run) -> dict[str, StepRecord]:

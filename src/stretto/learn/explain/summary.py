@@ -155,7 +155,9 @@ def _choices(told: RunExplained) -> list[str]:
         said.append(
             f"Nothing that it read made a difference to what was chosen by {', '.join(unread)}: its prior decided."
         )
-    return said
+    return said + [
+        f"Of {step.path} it is not told why it chose so: {step.untold}." for step in told.steps if step.untold
+    ]
 
 
 def _chose(told: RunExplained, step: StepExplained, choice: ChoiceExplained) -> str:

@@ -200,3 +200,30 @@ def test_where_parts_are_a_hint_what_each_loses_alone_is_recommended_if_it_is_be
     assert "read what each loses alone instead, which beats 100% of random orders" in trust_text(told)
     assert "instead" not in trust_text(msgspec.structs.replace(told, faith_alone=weak))
     assert "instead" not in trust_text(msgspec.structs.replace(told, faith=strong))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ('("approve", "decline")', '("decline", "approve")', "chose decision of approve, decline, and now chooses of"),
+        (
+            '("approve", "decline")',
+            '("approve", "decline", "ask")',
+            "chooses of approve, decline, ask; explain the run",
+        ),
+        ("return self.net(torch.cat([state", "raise ValueError('no'); return (torch.cat([state", "ValueError: no."),
+    ],
+)
+def test_a_choice_that_another_version_would_not_make_is_not_told_by_it(
+    credit: stretto.Workflow, tmp_path: Path, before: str, after: str, says: str
+) -> None:
+    changed = COMPONENTS.replace(before, after).replace(
+        "nn.Linear(8, 2)", f"nn.Linear(8, {3 if 'ask' in after else 2})"
+    )
+    assert changed != COMPONENTS
+    (tmp_path / "components.py").write_text(changed)
+    with stretto.load(tmp_path / "credit.yaml", store=credit.store) as now:
+        told = now.blocking(lambda: stretto.explain(now))
+    (untold,) = [each for each in told.summary if "it is not told why it chose so" in each]
+    assert says in untold
+    assert all(step.choices == () for step in told.steps)
