@@ -18,7 +18,7 @@ from stretto.learn.explain.fields import MOST
 from stretto.learn.explain.page import page
 from stretto.learn.explain.run import MOST_TRIED, explain
 from stretto.record.model import Run
-from stretto.runtime.finding import find_run
+from stretto.runtime.finding import LAST, find_run
 from stretto.runtime.workflow import Workflow
 from stretto.serve.acp_body import Receive
 from stretto.serve.acp_guard import CLIENT, Client
@@ -26,6 +26,7 @@ from stretto.serve.acp_http import Reply, Scope, Send, not_by, problem_reply
 from stretto.serve.faces.browsers import hold_reader, hold_to_own_name, html_reply, refused_reader
 from stretto.serve.faces.receiving import while_it_waits
 from stretto.serve.faces.runs_page import LINK, LISTED, runs_page
+from stretto.store.reading import RunSummary
 from stretto.types.errors import Code, StoreError, UsageError
 
 PAGES: Final = "/runs"
@@ -106,14 +107,16 @@ class ExplainFace:
         return html_reply(await self._listed())
 
     async def _listed(self) -> str:
-        stores = {id(workflow.store): workflow.store for workflow in self._workflows.values()}
+        return runs_page(await self._newest(list(self._workflows), LISTED))
+
+    async def _newest(self, names: Sequence[str], limit: int) -> list[RunSummary]:
+        """Of these workflows alone: a store may hold any number of runs of others."""
         found = [
             each
-            for store in stores.values()
-            for each in await asyncio.to_thread(store.list, limit=LISTED)
-            if each.workflow in self._workflows
+            for name in names
+            for each in await asyncio.to_thread(self._workflows[name].store.list, limit=limit, workflow=name)
         ]
-        return runs_page(sorted(found, key=lambda each: -each.started_at_ns)[:LISTED])
+        return sorted(found, key=lambda each: -each.started_at_ns)[:limit]
 
     async def _explained(self, run_id: str, wanted: Wanted, *, of: str | None = None) -> RunExplained:
         """The explanation. One that is given up stays under way until nothing of it is computed any more."""
@@ -151,10 +154,12 @@ class ExplainFace:
 
     async def _found(self, run_id: str, of: str | None) -> tuple[Workflow, Run]:
         """The run, and the workflow that made it. Raises AcpError where there is none, or it is another's."""
-        wanted = [self._workflows[of]] if of in self._workflows else [] if of else [*self._workflows.values()]
-        for workflow in wanted:
+        names = [of] if of in self._workflows else [] if of else [*self._workflows]
+        newest = await self._newest(names, 1) if run_id == LAST else []
+        meant = newest[0].id if newest else run_id
+        for name in [] if run_id == LAST and not newest else names:
             try:
-                run = await asyncio.to_thread(find_run, workflow.store, run_id)
+                run = await asyncio.to_thread(find_run, self._workflows[name].store, meant)
             except UsageError:
                 continue
             if run.manifest.workflow in self._workflows and of in (None, run.manifest.workflow):

@@ -19,6 +19,7 @@ from stretto.learn.explain.run import _Explaining
 from stretto.record.model import StepRecord
 from stretto.runtime.workflow import Workflow
 from stretto.serve.faces.explaining import MOST_WAITING
+from stretto.serve.faces.runs_page import LISTED
 from stretto.store.sqlite import Store
 from stretto.types.learning import Action
 from tests.unit.serve.acp_living import post
@@ -235,3 +236,19 @@ async def test_without_being_asked_for_it_shows_no_run(tmp_path: Path) -> None:
             for path in ("/runs", "/runs/last/explanation", "/v1/workflows/reading/runs/last/explanation"):
                 async with session.get(f"{url}{path}") as reply:
                     assert reply.status == 404
+
+
+async def test_runs_of_others_in_its_store_are_not_in_the_way(tmp_path: Path) -> None:
+    async with explaining(tmp_path) as (asked, workflows):
+        run = await asked.run("hello")
+        folder, store = tmp_path / "other", workflows[0].store
+        (other,) = workflows_in(folder, store, READING.replace("name: reading", "name: other"))
+        async with other:
+            for _ in range(LISTED):
+                await other.run({"query": "hello"})
+        _, listed, _ = await asked.get("/runs")
+        status, body, _ = await asked.get("/v1/workflows/reading/runs/last/explanation")
+        none = await asked.get("/v1/workflows/degraded/runs/last/explanation")
+    assert run in listed
+    assert (status, msgspec.json.decode(body)["run"]) == (200, run)
+    assert none[0] == 404
