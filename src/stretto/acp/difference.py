@@ -24,6 +24,9 @@ probabilistic rounding error analysis", theorem 2.4)."""
 _ROUND: Final = 2.0**-6
 """A number with fewer binary digits than 6 is round."""
 
+_PLACES: Final = 6
+"""Decimals that a component may round its answers to; float32 has seven digits."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
@@ -117,15 +120,25 @@ def _grain(weights: Arrays, answers: Sequence[Arrays]) -> float:
     """What one grain of each answer does to their sum: the lowest binary digit that any of them has.
 
     Where a component computes with large numbers between, its answers are multiples of what those lost. One that is
-    the same in all, and round, has no grain: it is 1, and not 1.0000 to some digits.
+    the same in all, and round, has no grain: it is 1, and not 1.0000 to some digits. Where all answers are decimals of
+    few places, they may have been rounded to these.
     """
     total = 0.0
     for name, each in weights.items():
         values = np.stack([answer[name] for answer in answers])
         grain = np.min(_lowest_digit(values), 0)
         has_one = (values != values[0]).any(0) | (grain <= _ROUND * np.abs(values[0]))
-        total += float(np.sum(np.abs(each) * np.where(has_one & np.isfinite(grain), grain, 0.0)))
+        grain = np.maximum(np.where(has_one & np.isfinite(grain), grain, 0.0), _decimal(values))
+        total += float(np.sum(np.abs(each) * grain))
     return total
+
+
+def _decimal(values: npt.NDArray[Any]) -> float:
+    """What numbers are multiples of: 0.01 of those with two decimals; 0 of integers and of those with many."""
+    exact = values.astype(np.float64)
+    places = (each for each in range(_PLACES + 1) if np.array_equal(np.round(exact, each).astype(values.dtype), values))
+    fewest = next(places, 0)
+    return 10.0**-fewest if fewest else 0.0
 
 
 def _lowest_digit(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
