@@ -20,6 +20,7 @@ from stretto.learn.tasks import tasks_digest
 from stretto.learn.unjudged import Unjudged
 from stretto.learn.update import Learner, UpdateReport
 from stretto.learn.usable import Recorded
+from stretto.types.arguments import wrong
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
 from stretto.types.errors import LearningError, StoreError, UsageError
@@ -52,6 +53,8 @@ class LearningPolicy:
     def __init__(self, policy: SoftmaxPolicy, folder: str | Path, **options: Any) -> None:  # of TrainOptions, checked
         """Raises UsageError for an option that is unknown, out of range or without effect, and for a policy that
         explores nothing."""
+        if not isinstance(policy, SoftmaxPolicy):
+            raise wrong("the policy", policy, "a stretto.SoftmaxPolicy")
         self._options = _read(policy.name, options)
         if not policy.options.sample:
             raise UsageError(

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from stretto.learn.arguments import check_workflow
 from stretto.learn.rewards import reward_as_of
 from stretto.learn.usable import ACCIDENTS
 from stretto.record.model import Annotation, Run, StepRecord
@@ -52,6 +53,7 @@ async def reflect(workflow: Workflow, runs: Iterable[Run], *, as_of_ns: int | No
     raised. Opens the workflow, which stays open. Raises LearningError for a run of another workflow, or that has not
     ended, and for an annotation that is of another form.
     """
+    check_workflow(workflow)
     learners = {name: each for name, each in workflow.plan.components.items() if isinstance(each, Reflects)}
     if not learners:
         raise LearningError(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from stretto.engine.request import RunRequest
+from stretto.learn.arguments import check_workflow
 from stretto.learn.tasks import RolloutRequest
 from stretto.learn.usable import Recorded
 from stretto.record.model import Run
@@ -20,6 +21,7 @@ class Rollouts:
 
     def __init__(self, workflow: Workflow, *, concurrency: int, on_run: Callable[[Run], None] | None = None) -> None:
         """`on_run` is told of each run as it ends."""
+        check_workflow(workflow)
         self._workflow = workflow.for_rollouts()
         self._concurrency = concurrency
         self._on_run = on_run

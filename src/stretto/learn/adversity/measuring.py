@@ -7,6 +7,7 @@ from typing import Final
 from stretto.learn.adversity.in_place import Answer, InPlace, answered_by, blurred, exchanged, recited
 from stretto.learn.adversity.perturbation import bits
 from stretto.learn.adversity.vagueness import MESSAGES, Sides
+from stretto.learn.arguments import check_workflow
 from stretto.learn.rollouts import Rollouts
 from stretto.learn.tasks import RolloutRequest, Task
 from stretto.learn.usable import Recorded
@@ -49,6 +50,7 @@ class Measuring:
         on_run: Callable[[Run], None] | None = None,
     ) -> None:
         """`planner` and `executor` are steps, by their paths without indices. Raises UsageError for what is none."""
+        check_workflow(workflow)
         self._workflow = workflow
         self._planner, self._executor = planner, executor
         self._concurrency = concurrency

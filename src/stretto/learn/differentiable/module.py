@@ -17,6 +17,7 @@ from stretto.engine.request import RunRequest
 from stretto.learn.adversity.adversary import adversaries_of
 from stretto.learn.adversity.perturbation import Perturbation, check_perturbations
 from stretto.learn.adversity.stranger import strangers_of
+from stretto.learn.arguments import as_recorded, check_workflow
 from stretto.learn.differentiable import CHECK_REMOTE
 from stretto.learn.differentiable.building import (
     build,
@@ -87,6 +88,7 @@ class DifferentiableWorkflow(nn.Module):
         check_remote: int = CHECK_REMOTE,
     ) -> None:
         super().__init__()
+        check_workflow(workflow)
         self.workflow = workflow
         self._rollouts = workflow.for_rollouts()
         self.plan = plan = self._rollouts.plan
@@ -204,7 +206,7 @@ class DifferentiableWorkflow(nn.Module):
 
         Raises LearningError where the runs tell nothing of a step.
         """
-        recorded = [each if isinstance(each, Recorded) else Recorded(run=each) for each in runs]
+        recorded = as_recorded(runs)
         for surrogate, node, choice in self._foretelling.choices:
             names, weights = self._downstream.terms(node.place), self.plan.reward_weights
             rows, policy = rows_of_runs(node, choice, recorded, names, weights)

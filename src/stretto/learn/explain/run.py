@@ -10,6 +10,7 @@ import msgspec
 
 from stretto.components.policy import SoftmaxPolicy
 from stretto.engine.history import changed_components
+from stretto.learn.arguments import check_workflow
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
 from stretto.learn.explain.fields import MOST, field_effects
 from stretto.learn.explain.linear import explain_policy
@@ -20,6 +21,7 @@ from stretto.runtime.finding import find_run
 from stretto.runtime.recorded_step import recorded_step
 from stretto.runtime.workflow import Workflow
 from stretto.store.sqlite import Store
+from stretto.types.arguments import wrong
 from stretto.types.enums import StepStatus
 from stretto.types.errors import InputError, ReplayError, UsageError
 from stretto.types.json import JsonObject
@@ -60,6 +62,7 @@ async def explain(
 
     Raises UsageError for a run of another workflow, one that has not ended, or a step that it does not have.
     """
+    check_workflow(workflow)
     _hold_to_tried(tried)
     if isinstance(run, str):
         run = await asyncio.to_thread(find_run, workflow.store, run)
@@ -231,7 +234,9 @@ def _others(store: Store, run: Run) -> list[Run]:
     return [store.get(each.id) for each in newest if each.id != run.id and each.status is not None][:COMPARED]
 
 
-def _hold_to_run(workflow: Workflow, run: Run) -> None:
+def _hold_to_run(workflow: Workflow, run: object) -> None:
+    if not isinstance(run, Run):
+        raise wrong("the run", run, "a run, its id, or 'last'")
     if workflow.name != run.manifest.workflow:
         raise UsageError(
             f"run {run.id} is of workflow '{run.manifest.workflow}', and this file declares '{workflow.name}'; "

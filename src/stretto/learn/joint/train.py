@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from stretto.learn.adversity.perturbation import Perturbation, check_perturbations
+from stretto.learn.arguments import check_workflow
 from stretto.learn.claim import claimed
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.joint.curve import Curve
@@ -62,6 +63,7 @@ def train_jointly(
     perturb: Mapping[str, Perturbation] | None = None,
 ) -> JointResult:
     """As `stretto.learn.joint.train_jointly` says."""
+    check_workflow(workflow)
     options, perturb = options or JointOptions(), {} if perturb is None else perturb
     if not isinstance(options, JointOptions):
         raise wrong("options", options, "JointOptions")
