@@ -182,7 +182,10 @@ class InsideNode(Node):
     def _but_unknown(
         self, batch: Underway, given: Mapping[str, Any], found: Mapping[str, Tensor], unknown: Tensor
     ) -> dict[str, Tensor]:
-        """The same, with no graph in rows whose reward is NaN: a gradient of 0 times NaN would be none."""
+        """The same, with no graph in rows whose reward is NaN: a gradient of 0 times NaN would be none.
+
+        What gives a reward is perturbed by nobody, so that the module alone says it again.
+        """
         rows = unknown.logical_not().nonzero()[:, 0].tolist()
         index, size = Index(rows), len(unknown)
         part = {name: index.of(value) for name, value in given.items()}

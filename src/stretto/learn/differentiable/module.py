@@ -52,6 +52,7 @@ from stretto.learn.differentiable.roots import fill_roots
 from stretto.learn.differentiable.settling import settle_estimators
 from stretto.learn.differentiable.states import States
 from stretto.learn.differentiable.underway import Computed, Underway, perturbed_in
+from stretto.learn.differentiable.weights import Weights
 from stretto.learn.surrogates.file import load_surrogates, save_surrogates
 from stretto.learn.surrogates.of_choice import ChoiceSurrogate
 from stretto.learn.surrogates.of_step import StepSurrogate
@@ -105,19 +106,21 @@ class DifferentiableWorkflow(nn.Module):
         self._strangers = strangers_of([*plain_outside_of(self._nodes)], perturb or {})
         inside = {name: each for name, each in (perturb or {}).items() if name not in self._strangers}
         self._adversaries = adversaries_of(plan, self.components, inside)
+        self._attributes: dict[str, str] = {}
         self._modules_of = _copies({name: each.module for name, each in self.components.items()})
         for name, module in self._modules_of.items():
-            self.add_module(self._attribute_of(name), module)
+            self._attributes[name] = self._attribute_of(name)
+            self.add_module(self._attributes[name], module)
         if train is not None:
             self._freeze_but(train)
-        self._list_parameters()
+        self._weights = Weights(self._modules_of)
         self.train()
         self._host = Host(self._rollouts)
         self._output = [(name, source_of(get, plan.output_reads, plan.slots)) for name, get in plan.output]
         self._downstream = Downstream(self._nodes, plan.reward_weights)
         settle_estimators(self._nodes, self._downstream)
         self._foretelling = Foretelling(self._nodes)
-        flow = follow(self._nodes, {name for name, those in self._parameters_of.items() if _learns(those)})
+        flow = follow(self._nodes, {name for name, those in self._weights.of.items() if _learns(those)})
         hold_cycles(flow)
         self._passings = passings_of(self._nodes, flow)
         self._digests: tuple[tuple[int, ...], dict[str, Digest]] | None = None
@@ -135,18 +138,16 @@ class DifferentiableWorkflow(nn.Module):
         """The module that learns in place of a component's own."""
         return self._modules_of[component]
 
-    def _list_parameters(self) -> None:
-        """Once, since torch looks through all modules for them."""
-        self._weights = [*self.parameters(), *self.buffers()]
-        self._parameters_of = {name: [*module.parameters()] for name, module in self._modules_of.items()}
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> Any:  # torch's own
-        """As torch has it. With `assign` the parameters are others afterwards: make an optimizer after it."""
-        found = super().load_state_dict(state_dict, strict=strict, assign=assign)
-        self._list_parameters()
-        return found
+    def _look_again(self) -> None:
+        """See what was put inside a component's module. Raise UsageError where another stands in its own place."""
+        for name, module in self._modules_of.items():
+            if self._modules.get(self._attributes[name]) is not module:
+                raise UsageError(
+                    f"another module was put in the place of component '{name}', which the workflow does not declare; "
+                    "give the workflow another component before: "
+                    "`as_module(workflow.with_component(component.with_module(module)))`"
+                )
+        self._weights.look_again()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Raise UsageError: it holds an engine."""
@@ -179,7 +180,7 @@ class DifferentiableWorkflow(nn.Module):
     def shared(self) -> tuple[tuple[str, ...], ...]:
         """Components that have parameters in common which learn, whose gradients add up."""
         owners: dict[int, list[str]] = {}
-        for name, those in self._parameters_of.items():
+        for name, those in self._weights.of.items():
             for each in those:
                 if each.requires_grad:
                     owners.setdefault(id(each), []).append(name)
@@ -260,6 +261,7 @@ class DifferentiableWorkflow(nn.Module):
             raise UsageError(f"{len(seeds)} seeds are given for {len(data)} requests; expected one for each")
         for passing in self._passings.values():
             passing.end(learns=False)  # of a pass that raised
+        self._look_again()
         states = States(self._host, data, seeds)
         batch = Underway(
             data=data,
@@ -268,7 +270,7 @@ class DifferentiableWorkflow(nn.Module):
             seeds=seeds,
             adversaries=self._adversaries if self.training else {},
             strangers=self._strangers if self.training else {},
-            is_elsewhere=not all(each.is_cpu for each in self._weights),
+            is_elsewhere=not all(each.is_cpu for each in self._weights.all),
         )
         frame = ColumnFrame(len(data))
         cohort = Cohort(frame, "", range(len(data)), states.budget, is_whole=True)
@@ -293,7 +295,7 @@ class DifferentiableWorkflow(nn.Module):
             perturbed=perturbed_in(batch) if batch.adversaries or batch.strangers else frozenset(),
             make_columns=partial(self._columns, batch, cohort),
             make_rewards=gain.of_runs,
-            make_runs=partial(self._runs, batch, cohort, self._versions()),
+            make_runs=partial(self._runs, batch, cohort, self._weights.versions()),
             go_back=partial(self._go_back, batch),
         )
 
@@ -318,10 +320,10 @@ class DifferentiableWorkflow(nn.Module):
             if isinstance(error, ContractError):
                 raise
             return self._skipped(f"{error}. All gradients were dropped")
-        norms = norms_of(self._parameters_of)
+        norms = norms_of(self._weights.of)
         wrong = [name for name, norm in norms.items() if not math.isfinite(norm)]
         if not wrong:
-            return Gradients(norms=norms, unreached=unreached(self._parameters_of), biased=self.biased)
+            return Gradients(norms=norms, unreached=unreached(self._weights.of), biased=self.biased)
         self.zero_grad()
         steps = [event for event in batch.events if isinstance(event, Computed)]
         last = next(event for event in reversed(steps) if event.op.component_name in wrong)  # type: ignore[attr-defined]  # of calls
@@ -333,20 +335,18 @@ class DifferentiableWorkflow(nn.Module):
 
     def _skipped(self, why: str) -> Gradients:
         self.skipped_updates += 1
-        return Gradients(norms=dict.fromkeys(self._parameters_of, 0.0), skipped=why, biased=self.biased)
+        return Gradients(norms=dict.fromkeys(self._weights.of, 0.0), skipped=why, biased=self.biased)
 
     # records
 
-    def _versions(self) -> tuple[int, ...]:
-        return tuple([parameter._version for parameter in self._weights])  # noqa: SLF001  # torch's own count
-
     def _behaviour(self, name: str) -> Digest:
         """Of a component's weights as they are; empty for large ones, of which a batch need not make it."""
-        large = sum(each.numel() for each in self._parameters_of[name]) > MOST_DIGESTED
+        large = sum(each.numel() for each in self._weights.of[name]) > MOST_DIGESTED
         return Digest("") if large else weights_digest(self._modules_of[name].state_dict())
 
     def _runs(self, batch: Underway, cohort: Cohort, versions: tuple[int, ...]) -> list[Run]:
-        if self._versions() != versions:
+        self._look_again()
+        if self._weights.versions() != versions:
             raise UsageError(
                 "the weights have changed since the batch was run; ask for `runs` before the optimiser's step"
             )

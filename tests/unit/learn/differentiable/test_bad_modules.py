@@ -121,6 +121,66 @@ def test_gradients_are_told_of_the_parameters_that_were_assigned(tmp_path: Path)
     assert "component 'second' at step 'two'" in module(rows(3)).backward().skipped
 
 
+def other_layer(module: DifferentiableWorkflow) -> None:
+    hand(module, "second").net = nn.Linear(2, 2).double()
+
+
+def other_weight(module: DifferentiableWorkflow) -> None:
+    net = hand(module, "second").net
+    net.weight = nn.Parameter(net.weight.detach().clone())
+
+
+def one_more_layer(module: DifferentiableWorkflow) -> None:
+    inner = hand(module, "second").net
+    hand(module, "second").net = nn.Sequential(nn.Linear(2, 2).double(), inner)
+
+
+INSIDE = [other_layer, other_weight, one_more_layer]
+
+
+@pytest.mark.parametrize("put", INSIDE)
+def test_what_was_put_inside_a_module_later_has_its_norm_and_is_held_to_numbers(
+    tmp_path: Path, put: Callable[[DifferentiableWorkflow], None]
+) -> None:
+    module = module_of(tmp_path, STEPS, head=HEAD)
+    put(module)
+    told = module(rows(3)).backward()
+    grads = [each.grad for each in module.module_of("second").parameters()]
+    by_hand = torch.cat([grad.flatten() for grad in grads if grad is not None]).norm().item()
+    assert told.norms["second"] == pytest.approx(by_hand, rel=1e-12)
+    assert by_hand > 0
+    assert told.unreached == ()
+    with torch.no_grad():
+        next(module.module_of("second").parameters()).fill_(torch.nan)
+    module.zero_grad()
+    told = module(rows(3)).backward()
+    assert "component 'second' at step 'two'" in told.skipped
+    assert module.skipped_updates == 1
+
+
+@pytest.mark.parametrize("put", INSIDE)
+def test_runs_are_not_recorded_under_weights_that_were_put_there_after_them(
+    tmp_path: Path, put: Callable[[DifferentiableWorkflow], None]
+) -> None:
+    module = module_of(tmp_path, STEPS, head=HEAD)
+    outcome = module(rows(1))
+    put(module)
+    with pytest.raises(UsageError, match="the weights have changed since the batch was run"):
+        _ = outcome.runs
+    assert len(module(rows(1)).runs) == 1
+
+
+def test_a_module_in_a_components_own_place_is_refused(tmp_path: Path) -> None:
+    module = module_of(tmp_path, STEPS, head=HEAD)
+    module.second = copy.deepcopy(module.module_of("second"))
+    with pytest.raises(UsageError, match=r"in the place of component 'second'.*with_component.*with_module"):
+        module(rows(1))
+    component = module.workflow.component("second")
+    assert isinstance(component, TorchComponent)
+    again = as_module(module.workflow.with_component(component.with_module(hand(module, "second"))))
+    assert again(rows(1)).backward().norms["second"] > 0
+
+
 @pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_a_module_is_not_copied_but_its_state_is(tmp_path: Path, how: Callable[[Any], Any]) -> None:
     module = module_of(tmp_path, STEPS, head=HEAD)

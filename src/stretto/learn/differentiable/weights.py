@@ -1,0 +1,50 @@
+"""The weights of a workflow's modules: listed once, since torch looks through all modules for them, and again when one
+was put in another's place."""
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from operator import is_, methodcaller
+from typing import Any, Final
+
+from torch import Tensor, nn
+
+_HELD: Final = methodcaller("values")
+
+
+class Weights:
+    """Parameters and buffers of modules, by the component that each stands for."""
+
+    def __init__(self, modules: Mapping[str, nn.Module]) -> None:
+        self._components = modules
+        self.look()
+
+    def look(self) -> None:
+        """List them."""
+        modules = dict.fromkeys(each for module in self._components.values() for each in module.modules())
+        self._places = [place for each in modules for place in _places(each) if place]
+        self._held = _held(self._places)
+        self.of = {name: [*module.parameters()] for name, module in self._components.items()}
+        """Parameters, by component."""
+        buffers = chain.from_iterable(module.buffers() for module in self._components.values())
+        self.all: list[Tensor] = [*{id(each): each for each in chain(*self.of.values(), buffers)}.values()]
+        """Parameters and buffers, each once."""
+        self._ids = tuple(map(id, self.all))
+
+    def look_again(self) -> None:
+        """List them anew if a module, parameter or buffer is not the one that was there."""
+        held = _held(self._places)
+        if len(held) != len(self._held) or not all(map(is_, held, self._held)):
+            self.look()
+
+    def versions(self) -> tuple[int, ...]:
+        """What is another when one of those listed was written to, or they are others."""
+        return (*self._ids, *[each._version for each in self.all])  # noqa: SLF001  # torch's own count
+
+
+def _places(module: nn.Module) -> tuple[dict[str, Any], ...]:  # as torch has them
+    """Where a module holds what it is made of."""
+    return module._modules, module._parameters, module._buffers  # noqa: SLF001  # torch tells of them one by one
+
+
+def _held(places: Iterable[dict[str, Any]]) -> list[Any]:  # modules, tensors, or none
+    return [*chain.from_iterable(map(_HELD, places))]
