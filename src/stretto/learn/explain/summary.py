@@ -162,14 +162,23 @@ def _choices(told: RunExplained) -> list[str]:
 
 def _chose(told: RunExplained, step: StepExplained, choice: ChoiceExplained) -> str:
     inputs = [(name, value) for name, value in choice.fields.items() if value][:NAMED]
-    named = ", ".join(f"{name} ({value:+.3f})" for name, value in inputs) or "none of its inputs"
     special = choice.score - choice.baseline
     chose = f"{step.path} chose {choice.chosen} (probability {math.exp(choice.logprob):.3g})"
     trust = f"this is {trust_of(choice)}" if _is_of_the_run(told, step, choice) else OF_NOW
     if choice.compared and abs(special) < ANYWAY * abs(choice.score):
         part = f"{special:+.3f} of its logit's {choice.score:+.3f}"
-        return f"{chose}, as it would have of what is usual: only {part} come of this run, by {named}; {trust}."
-    return f"{chose} most of all because of {named}; {trust}."
+        return (
+            f"{chose}, as it would have of what is usual: only {part} come of this run, by {_named(inputs)}; {trust}."
+        )
+    spoke_for = [each for each in inputs if each[1] > 0]
+    if spoke_against := [each for each in inputs if each[1] < 0]:
+        chose_so = f"most of all because of {_named(spoke_for)}, and " if spoke_for else ""
+        return f"{chose} {chose_so}in spite of {_named(spoke_against)}; {trust}."
+    return f"{chose} most of all because of {_named(spoke_for)}; {trust}."
+
+
+def _named(inputs: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{name} ({value:+.3f})" for name, value in inputs) or "none of its inputs"
 
 
 def _is_of_the_run(told: RunExplained, step: StepExplained, choice: ChoiceExplained) -> bool:

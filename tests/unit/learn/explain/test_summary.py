@@ -1,6 +1,6 @@
 """The sentences say what the figures do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -51,14 +51,30 @@ def test_what_moved_the_reward_is_said_as_it_was(effects: Sequence[FieldEffect],
     assert summary_of(of_effects(*effects))[1].startswith(says)
 
 
-def test_a_choice_of_which_nothing_was_special_names_no_input() -> None:
+def of_choice(fields: Mapping[str, float], *, score: float) -> RunExplained:
     faith = Faithfulness(deletion=0.0, insertion=0.0, random=0.0, beaten=0.0)
     choice = ChoiceExplained(
-        choice="way", chosen="left", logprob=-0.1, score=2.0, baseline=2.0, residual=0.0, faith=faith,
-        fields={"x": 0.0}, parts=(Part(name="x"),), compared=2,
+        choice="way", chosen="left", logprob=-0.1, score=score, baseline=2.0, residual=0.0, faith=faith,
+        fields=fields, parts=(Part(name="x"),), compared=2,
     )  # fmt: skip
-    step = StepExplained(path="router", component="router", choices=(choice,))
-    assert "only +0.000 of its logit's +2.000 come of this run, by none of its inputs" in summary_of(told(step))[-1]
+    return told(StepExplained(path="router", component="router", choices=(choice,)))
+
+
+def test_a_choice_of_which_nothing_was_special_names_no_input() -> None:
+    said = summary_of(of_choice({"x": 0.0}, score=2.0))[-1]
+    assert "only +0.000 of its logit's +2.000 come of this run, by none of its inputs" in said
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"x": 3.0, "y": 1.0}, "most of all because of x (+3.000), y (+1.000);"),
+        ({"x": -3.0, "y": 1.0}, "most of all because of y (+1.000), and in spite of x (-3.000);"),
+        ({"x": -3.0}, "(probability 0.905) in spite of x (-3.000);"),
+    ],
+)
+def test_a_choice_is_not_made_because_of_what_spoke_against_it(fields: Mapping[str, float], says: str) -> None:
+    assert says in summary_of(of_choice(fields, score=2.0 + sum(fields.values())))[-1]
 
 
 def test_where_there_is_no_reward_none_was_moved_by_nothing() -> None:
