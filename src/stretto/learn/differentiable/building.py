@@ -39,22 +39,23 @@ def _node(op: AnyOp, length: int, place: str) -> Node:
             assert_never(op)
 
 
-def inside_of(nodes: Sequence[Node]) -> Iterator[InsideNode]:
-    """Every differentiable step, also those inside others."""
+def calling_of(nodes: Sequence[Node]) -> Iterator[InsideNode | OutsideNode]:
+    """Every step that calls a component, also those inside others."""
     for node in nodes:
-        if isinstance(node, InsideNode):
+        if isinstance(node, InsideNode | OutsideNode):
             yield node
         elif isinstance(node, MapNode | LoopNode | SubNode):
-            yield from inside_of(node.body)
+            yield from calling_of(node.body)
+
+
+def inside_of(nodes: Sequence[Node]) -> Iterator[InsideNode]:
+    """Every differentiable step."""
+    return (node for node in calling_of(nodes) if isinstance(node, InsideNode))
 
 
 def remote_of(nodes: Sequence[Node]) -> Iterator[RemoteNode]:
-    """Every step whose component pulls gradients back itself, also those inside others."""
-    for node in nodes:
-        if isinstance(node, RemoteNode):
-            yield node
-        elif isinstance(node, MapNode | LoopNode | SubNode):
-            yield from remote_of(node.body)
+    """Every step whose component pulls gradients back itself."""
+    return (node for node in calling_of(nodes) if isinstance(node, RemoteNode))
 
 
 def checked(nodes: Sequence[Node], every: int) -> Mapping[str, Checking]:
@@ -80,23 +81,16 @@ def hold_not_remote(nodes: Sequence[Node], name: str) -> None:
 
 
 def plain_outside_of(nodes: Sequence[Node]) -> Iterator[CallOp]:
-    """Every call of a component that neither is a module nor pulls gradients back, also those inside others."""
-    for node in nodes:
-        if type(node) is OutsideNode:
-            yield node.call
-        elif isinstance(node, MapNode | LoopNode | SubNode):
-            yield from plain_outside_of(node.body)
+    """Every call of a component that neither is a module nor pulls gradients back."""
+    return (node.call for node in calling_of(nodes) if type(node) is OutsideNode)
 
 
 def calls_of(nodes: Sequence[Node]) -> Iterator[CallOp]:
-    """Every call that steps make, also those inside others, and what answers in their place."""
-    for node in nodes:
-        if isinstance(node, InsideNode | OutsideNode):
-            yield node.call
-            if node.call.fallback is not None and node.call.fallback.op is not None:
-                yield node.call.fallback.op
-        elif isinstance(node, MapNode | LoopNode | SubNode):
-            yield from calls_of(node.body)
+    """Every call that steps make, and what answers in their place."""
+    for node in calling_of(nodes):
+        yield node.call
+        if node.call.fallback is not None and node.call.fallback.op is not None:
+            yield node.call.fallback.op
 
 
 def refusals(plan: Plan) -> list[str]:
