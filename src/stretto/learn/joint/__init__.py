@@ -35,8 +35,8 @@ def train_jointly(
 
     Everything is kept in `folder`. With `resume` a training goes on from there and comes to the very numbers of one
     that was never interrupted, on the same machine and build of torch, where components outside depend on their inputs
-    and their run's seed only; `reuse_pure` keeps answers in memory, so that with it a pure one must not draw by the
-    seed either. `updates` and `patience` may be raised. It may be killed at any moment. `perturb` says what is done to
+    and their run's seed only; with `reuse_pure` a pure one behind a protocol must not draw by the seed, unseen from
+    here. `updates` and `patience` may be raised. It may be killed at any moment. `perturb` says what is done to
     components in a share of the updates' runs, as for `as_module`; evaluations are not perturbed. An update whose
     gradient is no number is skipped, and told, and so is one whose reward is unknown in every run; a fourth in a row
     raises LearningError.
