@@ -119,8 +119,8 @@ class Flow:
             if grown == carried:
                 break
             carried = grown
-        last = {name: own.get(slot, NOTHING) for name, slot in node.loop.results}
-        carry = {each.name: told for each, told in zip(node.loop.carries, carried, strict=True)}
+        last = {name: _left(own.get(slot, NOTHING)) for name, slot in node.loop.results}
+        carry = {each.name: _left(told) for each, told in zip(node.loop.carries, carried, strict=True)}
         return {"last": last, "carry": carry}
 
 
@@ -182,6 +182,13 @@ def _carried(told: Told) -> Told:
     if isinstance(told, Mapping):
         return {name: _carried(each) for name, each in told.items()}
     return frozenset(replace(each, is_carried=True) if each.cut else each for each in told)
+
+
+def _left(told: Told) -> Told:
+    """What comes out of a loop, where no later round reads it."""
+    if isinstance(told, Mapping):
+        return {name: _left(each) for name, each in told.items()}
+    return frozenset(replace(each, is_carried=False) for each in told)
 
 
 def _both(one: Told, other: Told) -> Told:

@@ -24,6 +24,11 @@ LOOP = """
 """
 
 
+AFTER = """
+  - {name: after, component: worth, input_mapping: {score: steps.talk.carry.told}}
+"""
+
+
 def looped(*, score: str = "steps.one.score", state: str = "steps.one.state", read: str, estimator: str = "") -> str:
     return LOOP.replace("SCORE", score).replace("STATE", state).replace("READ", read).replace("ESTIMATOR", estimator)
 
@@ -35,6 +40,17 @@ def test_a_cycle_through_a_step_outside_is_refused_with_the_steps_of_it(tmp_path
         r"'talk/two' in a later round\n.*estimator: surrogate",
     ):
         module_of(tmp_path, looped(read="carry.told"))
+
+
+def test_only_where_it_comes_back_is_told_of_and_not_what_reads_it_afterwards(tmp_path: Path) -> None:
+    after = "\n  - {name: after, component: second, input_mapping: {state: steps.talk.last.one.state}}\n"
+    steps = LOOP.replace("SCORE", "steps.one.score").replace("STATE", "steps.one.state").replace("ESTIMATOR", "")
+    steps = steps.replace("{score: carry.told}", "{score: carry.told, grade: carry.x}").replace(
+        "READ", "steps.one.score"
+    )
+    with pytest.raises(UsageError, match="comes back into 'talk/one'") as refused:
+        module_of(tmp_path, steps + after)
+    assert "after" not in str(refused.value)
 
 
 def test_a_cycle_through_several_steps_and_a_list_is_found(tmp_path: Path) -> None:
@@ -63,6 +79,7 @@ def test_a_cycle_through_several_steps_and_a_list_is_found(tmp_path: Path) -> No
         looped(score="input.n", state="input.x", read="carry.told"),  # it is asked nothing that a module computed
         looped(read="carry.told", estimator="estimator: surrogate"),
         looped(read="steps.one.score"),  # it comes back, and nobody reads it
+        looped(read="steps.one.score") + AFTER,  # and it is read when the rounds are over, which is a way too
     ],
 )
 def test_what_loses_no_gradient_on_its_way_round_is_not_refused(tmp_path: Path, steps: str) -> None:
