@@ -3,8 +3,12 @@
 import re
 from typing import Final
 
-_STEERING: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What would begin another line or column, steer a terminal, or turn the reading order."""
+_STEERING: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+    r"\u061c\u200b\u200e\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
+)
+"""What would begin another line or column, steer a terminal, turn the reading order, or be there unseen; not the
+joiners that scripts and emoji need."""
 
 
 def number_text(value: float) -> str:

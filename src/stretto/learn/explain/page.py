@@ -37,7 +37,8 @@ STYLE: Final = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a;
   background: #fff; }
 h1 { font-size: 1.5rem; } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; font-size: 1.15rem; }
-h2 small { color: #666; font-weight: normal; } code { font-size: 0.9em; overflow-wrap: anywhere; }
+h2 small { color: #666; font-weight: normal; } code { font-size: 0.9em; overflow-wrap: anywhere;
+  unicode-bidi: isolate; }
 .said { background: #f4f6f8; border-left: 4px solid #2b5c8a; padding: 0.6rem 1rem 0.6rem 2.2rem; }
 .said li { margin: 0.25rem 0; overflow-wrap: anywhere; } .note { color: #555; font-size: 0.9em; }
 table { border-collapse: collapse; width: 100%; table-layout: fixed; margin: 0.5rem 0; }

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
-from stretto.learn.explain.words import noise, together, trust_of, unusual_texts, value_text
+from stretto.learn.explain.words import likelier_text, noise, together, trust_of, unusual_texts, value_text
 from stretto.types.words import count_text, number_text
 
 NAMED: Final = 3
@@ -163,13 +163,11 @@ def _choices(told: RunExplained) -> list[str]:
 def _chose(told: RunExplained, step: StepExplained, choice: ChoiceExplained) -> str:
     inputs = [(name, value) for name, value in choice.fields.items() if value][:NAMED]
     special = choice.score - choice.baseline
-    chose = f"{step.path} chose {choice.chosen} (probability {math.exp(choice.logprob):.3g})"
+    chose = f"{step.path} chose {choice.chosen} (probability {math.exp(choice.logprob):.3g}{likelier_text(choice)})"
     trust = f"this is {trust_of(choice)}" if _is_of_the_run(told, step, choice) else OF_NOW
     if choice.compared and abs(special) < ANYWAY * abs(choice.score):
         part = f"{special:+.3f} of its logit's {choice.score:+.3f}"
-        return (
-            f"{chose}, as it would have of what is usual: only {part} come of this run, by {_named(inputs)}; {trust}."
-        )
+        return f"{chose}, about as likely of what is usual: only {part} come of this run, by {_named(inputs)}; {trust}."
     spoke_for = [each for each in inputs if each[1] > 0]
     if spoke_against := [each for each in inputs if each[1] < 0]:
         chose_so = f"most of all because of {_named(spoke_for)}, and " if spoke_for else ""

@@ -82,11 +82,20 @@ def better_text(choice: ChoiceExplained) -> str:
     return f"read what each loses alone instead, which beats {alone.beaten:.0%} of random orders"
 
 
+def likelier_text(choice: ChoiceExplained) -> str:
+    """That chance had a part in it, where another alternative was likelier: choices are drawn."""
+    values = {each.alternative: each.value for each in choice.logits}
+    likeliest = max(values, key=lambda each: values[each], default=choice.chosen)
+    own = values.get(choice.chosen, choice.score)
+    return f", drawn though {likeliest} was likelier" if values.get(likeliest, own) > own else ""
+
+
 def chose_text(choice: ChoiceExplained) -> str:
     """The choice, its probability, and how far its logit stands out."""
     over = f", {choice.score - choice.baseline:+.3f} over what is usual in {count_text(choice.compared, 'other run')}"
+    probability = f"probability {math.exp(choice.logprob):.3g}{likelier_text(choice)}"
     return (
-        f"chose {choice.chosen} as {choice.choice}, probability {math.exp(choice.logprob):.3g}: its logit is "
+        f"chose {choice.chosen} as {choice.choice}, {probability}: its logit is "
         f"{choice.score:+.3f} over the mean of all{over if choice.compared else ''}"
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from msgspec.structs import replace
 
-from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
+from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Logit, Part, RunExplained, StepExplained
 from stretto.learn.explain.page import page
 from stretto.learn.explain.summary import summary_of
 from stretto.learn.faith import Faithfulness
@@ -81,3 +81,16 @@ def test_where_there_is_no_reward_none_was_moved_by_nothing() -> None:
     step = StepExplained(path="offer", component="offer", effects=(effect("a", 1.0),))
     assert "Without an effect" in page(told(step))
     assert "Without an effect" not in page(told(replace(step, effects=()), reward=None))
+
+
+def test_a_choice_that_chance_made_is_not_told_as_the_likeliest() -> None:
+    faith = Faithfulness(deletion=0.0, insertion=1.0, random=0.5, beaten=1.0)
+    choice = ChoiceExplained(
+        choice="way", chosen="left", logprob=-1.0, score=0.5, baseline=0.0, residual=0.0, faith=faith,
+        fields={"x": 0.5}, parts=(Part(name="x", adds=0.5),),
+        logits=(Logit(alternative="left", value=0.5), Logit(alternative="right", value=0.7)),
+    )  # fmt: skip
+    step = StepExplained(path="router", component="router", choices=(choice,))
+    assert "router chose left (probability 0.368, drawn though right was likelier) most" in summary_of(told(step))[-1]
+    likeliest = replace(choice, logits=choice.logits[:1])
+    assert "likelier" not in summary_of(told(replace(step, choices=(likeliest,))))[-1]
