@@ -21,8 +21,7 @@ def read_checkpoints(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         folder = JointFolder(Path(text))
         if folder.begun:
-            best = folder.progress().best
-            pairs += [f"{name}={path}" for name, path in folder.checkpoints(best.weights if best else {}).items()]
+            pairs += [f"{name}={path}" for name, path in _best_of(folder).items()]
         elif Path(text).is_dir():
             raise UsageError(
                 f"--checkpoint {text}: the folder holds no joint training; expected NAME=PATH, or such a folder"
@@ -30,6 +29,18 @@ def read_checkpoints(texts: Iterable[str]) -> dict[str, str]:
         else:
             pairs.append(text)
     return read_pairs(pairs, "--checkpoint")
+
+
+def _best_of(folder: JointFolder) -> dict[str, Path]:
+    """The files of the best weights, which a training that holds nothing out keeps at its end alone."""
+    best = folder.progress().best
+    files = folder.checkpoints(best.weights) if best else {}
+    if best is None or (best.reward_mean is None and not all(path.is_file() for path in files.values())):
+        raise UsageError(
+            f"--checkpoint {folder.folder}: the training there was stopped before it kept weights to serve; go on with "
+            "it (stretto train --resume): to its end where nothing is held out, else to the first evaluation"
+        )
+    return files
 
 
 def with_checkpoints(workflow: Workflow, checkpoints: Mapping[str, str]) -> Workflow:

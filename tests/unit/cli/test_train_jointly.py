@@ -13,9 +13,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import stretto
 from stretto.cli.joint_options import COMPONENT_OPTIONS, FROZEN, JOINT_OPTIONS, read_joint_options
 from stretto.cli.perturb_options import PERTURB_OPTIONS, read_perturbations
 from stretto.learn.adversity.perturbation import Perturbation, Side
+from stretto.learn.joint import JointReport, train_jointly
 from stretto.learn.joint.options import ComponentOptions, JointOptions
 from stretto.types.errors import UsageError
 from tests.unit.cli.conftest import Cli
@@ -53,6 +55,19 @@ def test_a_folder_stands_for_its_workflow_and_its_tasks_and_the_best_weights_are
         name for name, pin in served["manifest"]["components"].items() if plain["manifest"]["components"][name] != pin
     }
     assert apart == {"reader", "router"}
+
+
+def test_a_training_that_was_stopped_before_it_kept_weights_is_not_served(cli: Cli, net: Path) -> None:
+    def stop(report: JointReport) -> None:
+        if report.update == 1:
+            raise KeyboardInterrupt
+
+    options = JointOptions(batch_size=8, held_out=0.0)
+    with stretto.load(net / "workflow.yaml", store=net / "runs.db") as workflow, pytest.raises(KeyboardInterrupt):
+        train_jointly(workflow, tasks(), folder=PLACE, options=options, on_update=stop)
+    told = cli("run", "net", "--checkpoint", str(PLACE), "--input", '{"x": [1.0, 0.0, 0.0]}')
+    assert told.code == 2
+    assert "was stopped before it kept weights to serve; go on with it (stretto train --resume)" in told.err
 
 
 def test_a_run_by_trained_weights_is_explained_by_these_and_others_are_told(cli: Cli, net: Path) -> None:
