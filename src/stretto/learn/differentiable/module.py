@@ -125,7 +125,7 @@ class DifferentiableWorkflow(nn.Module):
         self._passings = passings_of(self._nodes, flow)
         self._digests: tuple[tuple[int, ...], dict[str, Digest]] | None = None
         self.skipped_updates = 0
-        """How many backward passes gave gradients that were no numbers."""
+        """How many backward passes gave gradients that were no numbers, or none."""
 
     def _attribute_of(self, component: str) -> str:
         """What a component's module is called here: its name, with ``_`` for dots and after a name that is taken."""
@@ -310,6 +310,12 @@ class DifferentiableWorkflow(nn.Module):
         if not self.training:
             raise UsageError("the module is in eval mode, in which nothing is learnt; call `train()` first")
         if not loss.requires_grad:
+            waiting = [step for step, each in self._passings.items() if each.lacks_data]
+            if waiting:
+                return self._skipped(
+                    f"no gradient passes step '{waiting[0]}' yet: its surrogate had no data before this batch, from "
+                    "which it learnt. `fit_surrogates(runs)` teaches it of recorded runs first"
+                )
             raise UsageError(
                 "no reward of the batch depends on a parameter: the data flow reaches none, or every reward is unknown"
             )

@@ -66,14 +66,16 @@ class Passing:
         self._asked, texts = asked_of(node, writers)
         self._answered, others = answered_by(node)
         if texts or not self._asked:
-            raise _refused(node, f"its input '{texts[0]}' is" if texts else "it has no input that is")
+            raise _refused(node, f"its input '{texts[0]}' is no" if texts else "it has no input of")
         if not self._answered:
-            told = f"of what it answers '{others[0]}' is" if others else "its schema tells no output that is"
+            told = f"of what it answers '{others[0]}' is no" if others else "its schema tells no field of its answer as"
             raise _refused(node, told)
         shown = {name: width_of(what) for name, what in self._asked.items()}
         told_of = [f"{name}[{at}]" for name, shape in self._answered.items() for at in range(width_of(shape))]
         self.surrogate = StepSurrogate(node.place, shown, told_of)
         self._pending: list[tuple[Tensor, Tensor]] = []
+        self.lacks_data = False
+        """In the last batch it let no gradient pass, for it had nothing to go by."""
 
     def through(
         self, cohort: Cohort, inputs: Mapping[str, Column], answered: Column, events: Sequence[object]
@@ -84,6 +86,7 @@ class Passing:
         own_N = is_told_N & fits_N & _answered_itself(events, cohort, self.node.call.name)
         self._pending.append((features_NF.detach()[own_N], told_NK[own_N]))
         slope_NK = self.surrogate.slope(features_NF) if features_NF.requires_grad else None
+        self.lacks_data = slope_NK is None and features_NF.requires_grad
         if slope_NK is None:
             return answered
         value_NK = told_NK + torch.where(own_N[:, None], slope_NK, torch.zeros_like(slope_NK))
@@ -176,7 +179,7 @@ def _useless(node: OutsideNode, why: str) -> UsageError:
 
 def _refused(node: OutsideNode, subject: str) -> UsageError:
     return UsageError(
-        f"step '{node.place}' cannot have the estimator 'surrogate': {subject} no numbers of a known count, all that a "
+        f"step '{node.place}' cannot have the estimator 'surrogate': {subject} numbers of a known count, all that a "
         "gradient passes. Let the component take and answer numbers, arrays of a fixed length, or enums as inputs; or "
         "let a step choose what it is asked, which `score` and `relax` learn from"
     )
