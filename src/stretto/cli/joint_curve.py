@@ -7,8 +7,9 @@ from typing import Final
 
 from rich.text import Text
 
-from stretto.cli.terminal import results
+from stretto.cli.terminal import note, results
 from stretto.learn.joint.report import JointReport
+from stretto.types.errors import StoreError
 from stretto.types.extras import install_command
 
 EXTRA: Final = "curves"
@@ -49,12 +50,19 @@ def undrawn_text() -> str:
 
 
 def draw(reports: Sequence[JointReport], folder: Path) -> Path | None:
-    """Draw the curve into a training's folder; returns the picture, None where nothing is there to draw it."""
+    """Draw the curve into a training's folder; returns the picture, None where nothing is there to draw it.
+
+    A disk that refuses it is told of: what was trained is kept, and wants to be told.
+    """
     if find_spec("matplotlib") is None:
         return None
     from stretto.learn.joint.picture import draw_curve  # with matplotlib
 
-    return draw_curve(reports, folder / PICTURE)
+    try:
+        return draw_curve(reports, folder / PICTURE)
+    except StoreError as error:
+        note(f"there is no picture: {error}")
+        return None
 
 
 def _ticks(updates: int) -> list[int]:

@@ -75,3 +75,11 @@ def test_a_picture_that_is_not_drawn_is_told_where_the_terminal_has_a_curve(monk
     assert joint_curve.undrawn_text() == f"a picture is drawn with: {install_command('curves')}"
     monkeypatch.setattr(joint_curve, "find_spec", lambda name: name)
     assert not joint_curve.undrawn_text()
+
+
+def test_a_picture_that_the_disk_refuses_leaves_the_rest_to_be_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / joint_curve.PICTURE).mkdir()
+    assert draw(CURVES["usual"], tmp_path) is None
+    assert "there is no picture: cannot write" in capsys.readouterr().err

@@ -5,6 +5,7 @@ import inspect
 import math
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
@@ -130,6 +131,11 @@ class TorchComponent:
     def with_module(self, module: nn.Module) -> "TorchComponent":
         """The same component computing with this module, a trained copy of its own; it is set to eval mode."""
         return TorchComponent(self.target, self.options, module=module)
+
+    def shadow(self, module: nn.Module) -> "TorchComponent":
+        """The same component with modules of its own around these weights: modes and hooks of the two stay apart."""
+        weights = chain(module.parameters(), module.buffers())
+        return self.with_module(copy.deepcopy(module, {id(weight): weight for weight in weights}))
 
     def with_sampling(self, sample: bool) -> "TorchComponent":
         """The same component drawing its choices, or taking the likeliest."""

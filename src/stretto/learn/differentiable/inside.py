@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -27,10 +28,18 @@ from stretto.learn.differentiable.relaxing import relaxed
 from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.plan.model import CallOp
 from stretto.types.enums import Estimator
-from stretto.types.errors import ContractError, StrettoError
+from stretto.types.errors import ComponentError, ContractError, StrettoError
 from stretto.types.json import JsonObject
 
 _NONE: Final[Mapping[str, Choices]] = {}
+
+
+class _NoChoiceError(Exception):
+    """Some rows have no probabilities to choose by."""
+
+    def __init__(self, rows: Sequence[int]) -> None:
+        super().__init__(rows)
+        self.rows = rows
 
 
 class InsideNode(Node):
@@ -51,41 +60,54 @@ class InsideNode(Node):
 
     def run(self, batch: Underway, cohort: Cohort) -> None:
         given = self._taking.of_all(batch, cohort) if self.is_for_all and not cohort.failed else None
-        if given is None or self.component.unfit(batch.modules[self.name], given):
-            super().run(batch, cohort)
-        else:
+        if given is not None and not self.component.unfit(batch.modules[self.name], given):
             read = partial(self.read, batch, cohort)
-            cohort.frame.put(self.op.slot, self._computed(batch, cohort, read, given))
+            try:
+                cohort.frame.put(self.op.slot, self._computed(batch, cohort, read, given))
+            except _NoChoiceError:
+                pass
+            else:
+                return
+        super().run(batch, cohort)
 
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
         given = self._taking.given(batch, cohort, inputs)
         misfits = {*given.misfits, *self.component.unfit(batch.modules[self.name], given.fields)}
-        if not misfits:
-            return self._computed(batch, cohort, lambda: inputs, given.fields)
-        fitting = [row for row in range(cohort.size) if row not in misfits]
+        computed = None
+        while computed is None and len(misfits) < cohort.size:
+            rows = [row for row in range(cohort.size) if row not in misfits]
+            try:
+                computed = self._of_rows(batch, cohort, inputs, given.fields, rows)
+            except _NoChoiceError as error:
+                misfits |= {rows[row] for row in error.rows}
+        if computed is not None and not misfits:
+            return computed
         answered = self._asked(batch, cohort, inputs, sorted(misfits))
-        if not fitting:
+        if computed is None:
             return self._as_computed(answered)
-        index = Index(fitting)
-        within = cohort.narrowed(fitting)
-        taken = {name: column.take(index) for name, column in inputs.items()}
-        column = self._computed(
-            batch, within, lambda: taken, {name: index.of(value) for name, value in given.fields.items()}
-        )
-        computed = column.scatter(index, cohort.size)
         here = answered.present
-        return (
-            computed
-            if here is not None and not here.any()
-            else select(index.mask(cohort.size), computed, self._as_computed(answered))
-        )
+        if here is not None and not here.any():
+            return computed
+        return select(~Index(sorted(misfits)).mask(cohort.size), computed, self._as_computed(answered))
+
+    def _of_rows(
+        self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], given: dict[str, Any], rows: list[int]
+    ) -> Column:
+        """What the module computes in some rows; null in the others. Raises _NoChoiceError."""
+        if len(rows) == cohort.size:
+            return self._computed(batch, cohort, lambda: inputs, given)
+        index = Index(rows)
+        taken = {name: column.take(index) for name, column in inputs.items()}
+        fields = {name: index.of(value) for name, value in given.items()}
+        return self._computed(batch, cohort.narrowed(rows), lambda: taken, fields).scatter(index, cohort.size)
 
     def _asked(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], misfits: list[int]) -> Column:
-        """Rows that the schema or the module refuses, handed to the engine's call, which says so or lets a fallback
-        answer."""
+        """Rows that the schema or the module refuses, or has no choice for, handed to the engine's call, which says so
+        or lets a fallback answer: as the module has it that learns, and not the component that serves."""
         index, within = Index(misfits), cohort.narrowed(misfits)
         data = rows_of({name: column.take(index) for name, column in inputs.items()}, len(misfits))
-        answered = call_outside(batch, self.call, within, data, self.length)
+        call = replace(self.call, component=self.component.shadow(batch.modules[self.name]))
+        answered = call_outside(batch, call, within, data, self.length)
         cohort.fail(within, misfits)
         return answered.scatter(index, cohort.size)
 
@@ -203,7 +225,10 @@ class InsideNode(Node):
             among = len(self.component.signature.chooses)
             draws_B = choices.draws_of(batch.seeds_of(cohort), cohort.path_or_paths(self.op.name), choice, among)
         log_p_BA = log_p_BA.cpu()
-        chosen_B = choices.chosen_of(self.name, choice, log_p_BA, draws_B)
+        try:
+            chosen_B = choices.chosen_of(self.name, choice, log_p_BA, draws_B)
+        except ComponentError:
+            raise _NoChoiceError(log_p_BA.isnan().any(1).nonzero()[:, 0].tolist()) from None
         relaxed_BA = relaxed(self.estimator, log_p_BA, chosen_B)
         names = self.component.signature.chooses[choice]
         return Choices(names, chosen_B, log_p_BA, relaxed_BA=relaxed_BA)

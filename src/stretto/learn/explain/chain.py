@@ -4,10 +4,8 @@ Gradients pass through all of them, so that a choice is attributed to what came 
 that mean nothing to anybody. Shape letters: N rows, A alternatives.
 """
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, TypeAlias
 
 import torch
@@ -55,7 +53,7 @@ class Link:
 def alone(component: TorchComponent) -> Link:
     """A component by itself; what comes in has the names of its inputs."""
     names = [each.name for each in component.signature.tensors if each.carries]
-    return Link(path="", component=_shadow(component), leaves={name: name for name in names})
+    return Link(path="", component=component.shadow(component.module), leaves={name: name for name in names})
 
 
 def chain_to(plan: Plan, steps: Mapping[str, StepRecord], step: StepRecord) -> Link:
@@ -99,7 +97,7 @@ class _Linking:
             else:
                 leaves[tensor.name] = tensor.name if is_last else f"{name}.{tensor.name}"
         path, prefix = self._scope + name, "" if is_last else f"{name}."
-        return Link(path=path, component=_shadow(component), feeds=feeds, leaves=leaves, prefix=prefix)
+        return Link(path=path, component=component.shadow(component.module), feeds=feeds, leaves=leaves, prefix=prefix)
 
     def _source(self, reading: PathOf) -> str:
         """Where something was read, without ``steps.``: what several steps read has one name."""
@@ -211,10 +209,3 @@ class ChosenScore:
             value: Json = request[plain.name]
             fields[plain.name] = [value if plain.convert is None else plain.convert(value)] * rows
         return fields
-
-
-def _shadow(component: TorchComponent) -> TorchComponent:
-    """The component with modules of its own around the same weights."""
-    module = component.module
-    weights = chain(module.parameters(), module.buffers())
-    return component.with_module(copy.deepcopy(module, {id(weight): weight for weight in weights}))

@@ -236,3 +236,59 @@ def test_statistics_that_a_later_pass_moved_are_other_weights(tmp_path: Path) ->
     module(rows(3))
     with pytest.raises(UsageError, match="weights have changed"):
         third.runs  # noqa: B018  # they are made when they are asked for
+
+
+CHOOSES = """
+  - {name: chooser, component: chooser, FALLBACK input_mapping: {state: input.x}}
+  - {name: outside, component: outside, input_mapping: {way: steps.chooser.way}}
+"""
+TOO_LARGE = [1e9, 1.0]
+
+
+class Astray(nn.Module):
+    """Has no logits for what is too large."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = nn.Linear(2, 3).double()
+
+    def forward(self, state: Tensor) -> Tensor:
+        return torch.where(state[:, :1] > 1e6, torch.nan, self.net(state))
+
+
+def astray(folder: Path, fallback: str = "") -> stretto.Workflow:
+    head = "contract: {reward: {outside: 1.0}}"
+    steps = CHOOSES.replace("FALLBACK", fallback)
+    workflow = loaded(folder, steps, head=head, output="{way: steps.chooser.way}")
+    component = workflow.component("chooser")
+    assert isinstance(component, TorchComponent)
+    return workflow.with_component(component.with_module(Astray()))
+
+
+def test_a_row_without_probabilities_fails_apart_from_the_others(tmp_path: Path) -> None:
+    module = as_module(astray(tmp_path))
+    asked = [*rows(2), {"x": TOO_LARGE}, *rows(1)]
+    outcome = module(asked, seeds=[1, 2, 3, 4])
+    gradients = outcome.backward()
+    assert outcome.known.tolist() == [True, True, False, True]
+    assert not gradients.skipped
+    assert all(torch.isfinite(each.grad).all() for each in module.parameters() if each.grad is not None)
+    assert "gives no probabilities for 'way'" in str(outcome.runs[2].error)
+    assert [run.status for run in outcome.runs].count("failed") == 1
+    alone = module([asked[3]], seeds=[4])
+    assert alone.runs[0].output_value == outcome.runs[3].output_value
+
+
+def test_a_fallback_answers_for_a_row_without_probabilities(tmp_path: Path) -> None:
+    answers = "resilience: {fallback: {output: {way: b, way_probabilities: [0.0, 1.0, 0.0]}}},"
+    module = as_module(astray(tmp_path, answers))
+    outcome = module([*rows(1), {"x": TOO_LARGE}], seeds=[1, 2])
+    assert outcome.rewards[1].item() == 3.0
+    assert not outcome.backward().skipped
+    assert outcome.runs[1].output_value == {"way": "b"}
+
+
+def test_where_no_row_has_probabilities_every_run_says_so(tmp_path: Path) -> None:
+    outcome = as_module(astray(tmp_path))([{"x": TOO_LARGE}] * 2, seeds=[1, 2])
+    assert not outcome.known.any()
+    assert all("gives no probabilities" in str(run.error) for run in outcome.runs)
