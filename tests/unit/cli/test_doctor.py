@@ -320,5 +320,5 @@ class TestLosses:
 def test_a_store_that_is_named_and_is_not_there_is_wrong(cli: Cli) -> None:
     told = cli("doctor", "--store", "typo.db")
     assert told.code == 1
-    assert "there is none at " in told.out
+    assert "there is none at /" in " ".join(told.out.split())  # a long path begins a line
     assert told.out.rstrip().endswith("1 thing is wrong")
