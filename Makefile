@@ -20,7 +20,7 @@ demo: install
 
 # What the tests and types of differentiable components need beside it: 250 MB or more, which the demo does without.
 $(VENV)/.torch: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch transformers peft gguf
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch transformers peft gguf captum
 	@touch $@
 
 test: lint types layers unit

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from stretto.learn.attribution import Row, gradient_times_input, integrated_gradients, occlusion
 
-captum = pytest.importorskip("captum.attr", reason="captum brings matplotlib and is in no extra; pip install captum")
+captum = pytest.importorskip("captum.attr", reason="`make test` installs captum")
 
 ROW = {"x": torch.randn(1, 6, generator=torch.Generator().manual_seed(1))}
 NOTHING = {"x": torch.randn(1, 6, generator=torch.Generator().manual_seed(2))}
