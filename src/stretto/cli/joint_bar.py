@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import TaskID
 
-from stretto.cli.terminal import notes
+from stretto.cli.train_bar import training_bar
 from stretto.learn.joint.options import JointOptions
 from stretto.learn.joint.report import ComponentGradient, HeldOutReport, JointReport, Reach
 
@@ -21,11 +21,7 @@ class JointBar:
     def __init__(self, options: JointOptions) -> None:
         self._updates = options.updates
         self._digits = len(str(options.updates))
-        console = notes()
-        self.shown = Progress(
-            TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("updates"), TimeRemainingColumn(),
-            console=console, transient=True, disable=not console.is_terminal,
-        )  # fmt: skip
+        self.shown = training_bar("updates")
         self._task: TaskID = self.shown.add_task("", total=options.updates)
 
     def tell(self, report: JointReport) -> None:

@@ -6,17 +6,22 @@ from stretto.cli.terminal import notes
 from stretto.learn.options import TrainOptions
 
 
+def training_bar(unit: str) -> Progress:
+    """A bar over what a training counts in, on stderr where that is a terminal."""
+    console = notes()
+    return Progress(
+        TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+
+
 class TrainBar:
     """A bar over all runs, where stderr is a terminal, and a line for each update."""
 
     def __init__(self, options: TrainOptions) -> None:
         self._updates = options.updates
         self._an_update = options.tasks_per_update * options.group_size
-        console = notes()
-        self.shown = Progress(
-            TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeRemainingColumn(),
-            console=console, transient=True, disable=not console.is_terminal,
-        )  # fmt: skip
+        self.shown = training_bar("runs")
         self._task: TaskID = self.shown.add_task("", total=options.updates * self._an_update)
 
     def advance(self) -> None:

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from stretto.engine.request import RunRequest
 from stretto.learn.arguments import check_workflow
-from stretto.learn.tasks import RolloutRequest
+from stretto.learn.tasks import RolloutRequest, Task
 from stretto.learn.usable import Recorded
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
@@ -49,12 +51,11 @@ class Rollouts:
         return Recorded(run=store.get(run_id), annotations=tuple(store.annotations(run_id)))
 
 
+def request_of(task: Task) -> RunRequest:
+    """What a task asks of the workflow, but for the seed."""
+    memory = None if task.memory is None else dict(task.memory)
+    return RunRequest(input=dict(task.input), reference=task.reference, memory=memory, labels=task.labels)
+
+
 def _request(asked: RolloutRequest) -> RunRequest:
-    task = asked.task
-    return RunRequest(
-        input=dict(task.input),
-        reference=task.reference,
-        memory=None if task.memory is None else dict(task.memory),
-        seed=asked.seed,
-        labels=asked.labels,
-    )
+    return msgspec.structs.replace(request_of(asked.task), seed=asked.seed, labels=asked.labels)

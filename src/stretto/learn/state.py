@@ -8,7 +8,6 @@ The state is replaced after its weights are written, each whole or not at all, s
 leaves the last finished update. No random generator is kept: every draw is made from (seed, update).
 """
 
-import json
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
@@ -19,10 +18,9 @@ import numpy.typing as npt
 from stretto.components.policy_weights import PolicyWeights
 from stretto.components.tensor_file import read_tensors, write_tensors
 from stretto.learn.options import TrainOptions
+from stretto.learn.resuming import changed_options, hold_to_same, nothing_held, read_progress
 from stretto.learn.samples import Samples
 from stretto.learn.update import Learner, UpdateReport
-from stretto.spec.suggest import nearest
-from stretto.types.errors import StoreError, UsageError
 from stretto.types.ids import Digest
 
 FORMAT: Final = "stretto.training/1"
@@ -69,10 +67,7 @@ class TrainFolder:
         """Raise UsageError when no training was ever started in it, so that nothing can be gone on with."""
         if self.begun or (self.folder / _WEIGHTS).is_dir():
             return
-        beside = [path.parent.name for path in sorted(self.folder.parent.glob(f"*/{_WEIGHTS}"))]
-        near = nearest(self.folder.name, beside)
-        hint = f"did you mean {self.folder.with_name(near)}?" if near else "leave out `resume` to begin one there"
-        raise UsageError(f"{self.folder} holds no training to go on with; {hint}")
+        raise nothing_held(self.folder, _WEIGHTS)
 
     def checkpoint(self, weights: Digest) -> Path:
         """The file of the weights with this digest."""
@@ -92,15 +87,7 @@ class TrainFolder:
         """The progress, and the optimiser's state. Raises StoreError when it is no training's state."""
         path = self.folder / _STATE
         arrays, header = read_tensors(path)
-        try:
-            progress = msgspec.json.decode(header, type=Progress)
-        except msgspec.MsgspecError as error:
-            raise StoreError(
-                f"{path} is not the state of a training ({FORMAT}): {error}. Train in another folder"
-            ) from error
-        if progress.format != FORMAT:
-            raise StoreError(f"{path} has the format {progress.format!r}, this release reads {FORMAT!r}")
-        return progress, arrays
+        return read_progress(path, header, Progress, "a training", FORMAT), arrays
 
 
 def taken_up(kept: TrainFolder, learner: Learner, fresh: Progress) -> Progress:
@@ -130,19 +117,10 @@ def check_resumable(progress: Progress, options: TrainOptions, tasks: Digest, st
         changed.append("the tasks are others")
     if progress.start != start:
         changed.append(f"the weights to start from were {progress.start[:8]} and are now {start[:8]}")
-    if changed:
-        raise UsageError(
-            f"the training in {folder} cannot be resumed: {', '.join(changed)}. Give the same, or train in another "
-            "folder"
-        )
+    hold_to_same(folder, changed)
 
 
 def _changed(before: TrainOptions, now: TrainOptions) -> list[str]:
     """Each option that differs, in words; `updates` may."""
     was, is_now = msgspec.to_builtins(before), msgspec.to_builtins(now)  # without those that are unset
-    names = [name for name in TrainOptions.__struct_fields__ if name != "updates" and was.get(name) != is_now.get(name)]
-    return [f"{name} was {_told(was, name)} and is now {_told(is_now, name)}" for name in names]
-
-
-def _told(options: dict[str, Any], name: str) -> str:
-    return json.dumps(options[name]).strip('"') if name in options else "not set"
+    return changed_options(was, is_now, [name for name in TrainOptions.__struct_fields__ if name != "updates"])

@@ -79,13 +79,10 @@ def requests_of(tasks: Sequence[Task], options: TrainOptions, update: int) -> li
 
     Order and seeds depend on the options' seed and the update only: a resumed training asks for the same runs.
     """
-    first = (update - 1) * options.tasks_per_update
-    places = range(first, first + options.tasks_per_update)
-    decks = {deck: deck_of(options.seed, deck, len(tasks)) for deck in {place // len(tasks) for place in places}}
+    places = places_of(update, options.tasks_per_update)
     requests: list[RolloutRequest] = []
-    for place in places:
-        deck, card = divmod(place, len(tasks))
-        task = tasks[decks[deck][card]]
+    for place, row in zip(places, dealt(options.seed, places, len(tasks)), strict=True):
+        task = tasks[row]
         labels = {**task.labels, **training_labels(update, task.name)}
         seeds = [run_seed(options.seed, place, sample) for sample in range(options.group_size)]
         requests += [RolloutRequest(task=task, seed=seed, labels=labels) for seed in seeds]
@@ -95,6 +92,17 @@ def requests_of(tasks: Sequence[Task], options: TrainOptions, update: int) -> li
 def tasks_digest(tasks: Sequence[Task]) -> Digest:
     """Of all that a task says, in order: a training resumes on the tasks that it began with."""
     return digest_of(canonical(msgspec.to_builtins(list(tasks))))
+
+
+def places_of(update: int, size: int) -> range:
+    """Where an update of this size stands in the order of all that a training takes, the first from 0."""
+    return range((update - 1) * size, update * size)
+
+
+def dealt(seed: int, places: range, tasks: int) -> list[int]:
+    """Which task stands at each place: deck after deck, each with every task once."""
+    decks = {deck: deck_of(seed, deck, tasks) for deck in {place // tasks for place in places}}
+    return [decks[place // tasks][place % tasks] for place in places]
 
 
 def deck_of(seed: int, deck: int, tasks: int) -> list[int]:

@@ -11,6 +11,7 @@ import msgspec
 from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.claim import claimed
 from stretto.learn.options import TrainOptions
+from stretto.learn.resuming import held_already
 from stretto.learn.samples import collect
 from stretto.learn.state import Progress, TrainFolder, advanced, taken_up
 from stretto.learn.tasks import RolloutRequest, Task, check_tasks, requests_of, tasks_digest
@@ -104,11 +105,7 @@ def _resumed(kept: TrainFolder, learner: Learner, fresh: Progress, *, resume: bo
     """Set the learner to where the training in the folder stands."""
     if not resume:
         progress, _ = kept.load()
-        made = "1 update" if progress.update == 1 else f"{progress.update} updates"
-        raise UsageError(
-            f"{kept.folder} holds a training already, {made} long; go on with it (resume=True), or train in another "
-            "folder"
-        )
+        raise held_already(kept.folder, progress.update)
     return taken_up(kept, learner, fresh)
 
 

@@ -15,7 +15,8 @@ from stretto.learn.joint.learners import set_learning
 from stretto.learn.joint.options import Evaluated, JointOptions
 from stretto.learn.joint.precision import computing_in
 from stretto.learn.joint.report import left_out_of
-from stretto.learn.joint.requests import Fold, held_out_seed, request_of
+from stretto.learn.joint.requests import Fold, held_out_seed
+from stretto.learn.rollouts import request_of
 from stretto.learn.tasks import Task
 from stretto.record.model import Run
 from stretto.types.errors import LearningError

@@ -8,10 +8,9 @@ import msgspec
 
 from stretto.components.tensor_file import read_header
 from stretto.learn.joint.options import JointOptions
+from stretto.learn.resuming import held_already, nothing_held, read_progress
 from stretto.learn.surrogates.manifest import Manifest as SurrogateManifest
 from stretto.record.model import Manifest
-from stretto.spec.suggest import nearest
-from stretto.types.errors import StoreError, UsageError
 from stretto.types.ids import Digest
 
 FORMAT: Final = "stretto.joint-training/1"
@@ -122,16 +121,9 @@ class JointFolder:
     def check(self, *, resume: bool) -> None:
         """Raise UsageError where there is no training to go on with, or one that a new one would overwrite."""
         if resume and not self.begun:
-            beside = [path.parent.name for path in sorted(self.folder.parent.glob(f"*/{STATE}"))]
-            near = nearest(self.folder.name, beside)
-            hint = f"did you mean {self.folder.with_name(near)}?" if near else "leave out `resume` to begin one there"
-            raise UsageError(f"{self.folder} holds no training to go on with; {hint}")
+            raise nothing_held(self.folder, STATE)
         if not resume and self.begun:
-            update = self.progress().update
-            raise UsageError(
-                f"{self.folder} holds a training already, {update} update{'' if update == 1 else 's'} long; go on with "
-                "it (resume=True), or train in another folder"
-            )
+            raise held_already(self.folder, self.progress().update)
 
     def checkpoints(self, weights: Mapping[str, Digest]) -> dict[str, Path]:
         """The files of weights, by component."""
@@ -148,12 +140,4 @@ class JointFolder:
     def progress(self) -> JointProgress:
         """How far it is. Raises StoreError when what is there is no such state."""
         path = self.folder / STATE
-        try:
-            progress = msgspec.json.decode(read_header(path), type=JointProgress)
-        except msgspec.MsgspecError as error:
-            raise StoreError(
-                f"{path} is not the state of a joint training ({FORMAT}): {error}. Train in another folder"
-            ) from error
-        if progress.format != FORMAT:
-            raise StoreError(f"{path} has the format {progress.format!r}, this release reads {FORMAT!r}")
-        return progress
+        return read_progress(path, read_header(path), JointProgress, "a joint training", FORMAT)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from stretto.engine.request import RunRequest
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.joint.options import JointOptions
-from stretto.learn.tasks import Task, deck_of, hold_to_contract, run_seed
+from stretto.learn.rollouts import request_of
+from stretto.learn.tasks import Task, dealt, hold_to_contract, places_of, run_seed
 
 
 class Fold:
@@ -27,20 +27,11 @@ class Fold:
 
 def rows_and_seeds(tasks: int, options: JointOptions, update: int) -> tuple[list[int], list[int]]:
     """The next tasks of a shuffled deck, and a seed for the run of each, by the options' seed and the update only."""
-    first = (update - 1) * options.batch_size
-    places = range(first, first + options.batch_size)
-    decks = {number: deck_of(options.seed, number, tasks) for number in {place // tasks for place in places}}
-    rows = [decks[place // tasks][place % tasks] for place in places]
-    return rows, [run_seed(options.seed, place, 0) for place in places]
+    places = places_of(update, options.batch_size)
+    return dealt(options.seed, places, tasks), [run_seed(options.seed, place, 0) for place in places]
 
 
 def held_out_seed(seed: int, task: Task) -> int:
     """Of a task's run in every evaluation: two of them differ by the weights alone."""
     key = f"{seed}/held out/{task.name}".encode()
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "little") >> 1
-
-
-def request_of(task: Task) -> RunRequest:
-    """What a task asks of the workflow, but for the seed."""
-    memory = None if task.memory is None else dict(task.memory)
-    return RunRequest(input=dict(task.input), reference=task.reference, memory=memory, labels=task.labels)

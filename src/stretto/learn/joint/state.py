@@ -9,7 +9,6 @@ The state is replaced last, whole or not at all, so a crash at any moment leaves
 appended to the curve after it is cut off. No random generator is kept: every draw is made from (seed, update).
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -24,8 +23,9 @@ from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.joint.learners import Arrays, Learners, learning_in, module_of
 from stretto.learn.joint.options import JointOptions
 from stretto.learn.joint.progress import STATE, WEIGHTS, JointFolder, JointProgress
+from stretto.learn.resuming import changed_options, hold_to_same
 from stretto.record.model import Manifest
-from stretto.types.errors import StoreError, UsageError
+from stretto.types.errors import StoreError
 from stretto.types.ids import Digest
 
 _MAY_DIFFER: Final = ("updates", "patience", "checkpoint_every", "keep")
@@ -95,17 +95,14 @@ def take_up(
     changed since, or has gone: now, and not when all updates are made.
     """
     progress = kept.progress()
+    was, is_now = _flat(progress.options), _flat(fresh.options)
     changed = [
-        *_changed_options(progress.options, fresh.options),
+        *changed_options(was, is_now, {**was, **is_now}),
         *(["the tasks are others"] if progress.tasks != fresh.tasks else []),
         *_changed_workflow(progress.manifest, fresh.manifest),
         *_changed_perturbations(progress.perturbed, fresh.perturbed),
     ]
-    if changed:
-        raise UsageError(
-            f"the training in {kept.folder} cannot be resumed: {', '.join(changed)}. Give the same, or train in "
-            "another folder"
-        )
+    hold_to_same(kept.folder, changed)
     arrays = _whole(kept, progress)
     with torch.no_grad():
         for key, tensor in _changing(module).items():
@@ -133,22 +130,12 @@ def _whole(kept: JointFolder, progress: JointProgress) -> Arrays:
     return arrays
 
 
-def _changed_options(before: JointOptions, now: JointOptions) -> list[str]:
-    was, is_now = _flat(before), _flat(now)
-    names = [name for name in {**was, **is_now} if was.get(name) != is_now.get(name)]
-    return [f"{name} was {_told(was, name)} and is now {_told(is_now, name)}" for name in names]
-
-
 def _flat(options: JointOptions) -> dict[str, Any]:
     """Every option that is set, those of a component as ``component.option``."""
     found: dict[str, Any] = msgspec.to_builtins(options)  # without those that are unset
     components = found.pop("components")
     own = {f"{name}.{key}": value for name, given in components.items() for key, value in given.items()}
     return {name: value for name, value in {**found, **own}.items() if name not in _MAY_DIFFER}
-
-
-def _told(options: dict[str, Any], name: str) -> str:
-    return json.dumps(options[name]).strip('"') if name in options else "not set"
 
 
 def _changed_workflow(before: Manifest, now: Manifest) -> list[str]:

@@ -3,15 +3,14 @@ and a password, and obeys whatever page has this address."""
 
 from base64 import b64decode
 from collections.abc import Iterable
-from ipaddress import ip_address
 from typing import Final
-from urllib.parse import urlsplit
 
 from stretto.acp.failure import AcpError, Failure
 from stretto.acp.server.tokens import SCHEME, Tokens
 from stretto.learn.explain.page import POLICY
 from stretto.serve.acp_guard import Header
 from stretto.serve.acp_http import Reply, problem_reply
+from stretto.serve.faces.pages import leads_here
 from stretto.types.errors import Code
 
 _BASIC: Final = b"basic "
@@ -66,17 +65,9 @@ def hold_to_own_name(headers: Iterable[Header]) -> None:
     own name, and a browser says of no reading where the page is from.
     """
     host = next((value for name, value in headers if name == b"host"), b"").decode("latin-1")
-    if not _is_here(host):
+    if not leads_here(f"//{host}"):
         message = (
             f"the request is for the host {host[:100]!r}, and without a token runs are shown only to whoever calls "
             "this machine localhost, or by a loopback address; give the server a token: --token-env"
         )
         raise AcpError(Failure(code=Code.PERMISSION_DENIED, message=message))
-
-
-def _is_here(host: str) -> bool:
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-        return name == "localhost" or ip_address(name).is_loopback
-    except ValueError:
-        return False

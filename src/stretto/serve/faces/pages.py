@@ -5,11 +5,11 @@ the page's own, and lets it ask whatever it likes. What it asks says where the p
 """
 
 from collections.abc import Iterable
-from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
 from stretto.acp.failure import AcpError, Failure
+from stretto.components.web_address import is_here
 from stretto.types.errors import Code
 
 _ORIGIN: Final = b"origin"
@@ -18,7 +18,7 @@ _ORIGIN: Final = b"origin"
 def hold_to_own_pages(headers: Iterable[tuple[bytes, bytes]]) -> None:
     """Raise AcpError for a request of a page from elsewhere. What is no browser does not say that it has a page."""
     for name, value in headers:
-        if name == _ORIGIN and not _is_here(value.decode("latin-1")):
+        if name == _ORIGIN and not leads_here(value.decode("latin-1")):
             message = (
                 f"the request is that of a web page from {value.decode('latin-1')[:100]!r}, and without a token only "
                 "pages from this machine may ask; give the server one: --token-env"
@@ -26,9 +26,9 @@ def hold_to_own_pages(headers: Iterable[tuple[bytes, bytes]]) -> None:
             raise AcpError(Failure(code=Code.PERMISSION_DENIED, message=message))
 
 
-def _is_here(origin: str) -> bool:
+def leads_here(address: str) -> bool:
+    """Whether the host of an address is this machine; what is no address leads nowhere."""
     try:
-        host = urlsplit(origin).hostname or ""
-        return host == "localhost" or ip_address(host).is_loopback
+        return is_here(urlsplit(address).hostname or "")
     except ValueError:
         return False
