@@ -5,7 +5,7 @@ recorded runs and nothing else. numpy is imported at the first choice, or when a
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -200,8 +200,17 @@ def draw(seed: int, path: str) -> float:
 
 
 def draw_bytes(seed: int, path: str) -> bytes:
-    """The eight bytes that `draw` is made of, little-endian: for many at once."""
+    """The eight bytes that `draw` is made of, little-endian."""
     return blake2b(f"{seed}/{path}".encode(), digest_size=8).digest()
+
+
+def draws(seeds: Sequence[int], paths: Iterable[str]) -> list[float]:
+    """`draw` of many runs, each at its path, in half the time."""
+    hash_, from_bytes = blake2b, int.from_bytes
+    return [
+        (from_bytes(hash_(f"{seed}/{path}".encode(), digest_size=8).digest(), "little") >> 11) * 2.0**-53
+        for seed, path in zip(seeds, paths, strict=False)
+    ]
 
 
 def build_policy(name: str, options: Mapping[str, Json], folder: Path | None = None) -> SoftmaxPolicy:

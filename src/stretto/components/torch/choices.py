@@ -4,14 +4,14 @@ The same for one row in the engine and for a batch, in float64, so that both rec
 B rows, A alternatives.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import repeat
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from stretto.components.policy import draw_bytes
+from stretto.components.policy import draws
 from stretto.types.errors import Code, ComponentError
 from stretto.types.learning import Action
 
@@ -21,33 +21,40 @@ def log_probabilities(logits_BA: Tensor) -> Tensor:
     return logits_BA.log_softmax(-1, torch.float64)
 
 
-def draws_of(seeds: Sequence[int], paths: Sequence[str] | str, choice: str, choices: int) -> Tensor:
-    """One number from U[0, 1) a row, float64: the draw that kind ``policy`` makes at the same seed and path.
+def probabilities(logits_BA: Tensor) -> Tensor:
+    """[B, A], float64, detached, on the CPU: what is drawn from."""
+    return logits_BA.detach().softmax(-1, torch.float64).cpu()
+
+
+def draws_of(seeds: Sequence[int], paths: Sequence[str] | str, choice: str, choices: int) -> list[float]:
+    """One number from U[0, 1) a row: the draw that kind ``policy`` makes at the same seed and path.
 
     A module with several choices draws for each under its name. One path may stand for all rows.
     """
     ends = f"#{choice}" if choices > 1 else ""
-    each = repeat(paths) if isinstance(paths, str) else paths
-    drawn = b"".join([draw_bytes(seed, path + ends) for seed, path in zip(seeds, each, strict=False)])
-    return torch.from_numpy((np.frombuffer(drawn, "<u8") >> 11) * 2.0**-53)
+    return draws(seeds, repeat(paths + ends) if isinstance(paths, str) else [path + ends for path in paths])
 
 
-def chosen_of(component: str, choice: str, log_p_BA: Tensor, draws_B: Tensor | None) -> Tensor:
-    """The alternative of each row, [B]: by inversion of the draw, or the likeliest where there is none.
+def chosen_of(component: str, choice: str, p_BA: Tensor, draws_B: Sequence[float] | None) -> list[int]:
+    """The alternative of each row: by inversion of the draw, or the likeliest where there is none.
 
     Raises ComponentError for rows without probabilities.
     """
-    p_BA = log_p_BA.detach().cpu().exp()
     if draws_B is None:
         _hold_numbers(component, choice, p_BA)
-        return p_BA.argmax(1)
-    drawn_B = torch.searchsorted(p_BA.cumsum(1), draws_B[:, None], right=True)[:, 0]
-    alternatives = p_BA.shape[1]
-    if alternatives not in drawn_B.tolist():
-        return drawn_B
-    _hold_numbers(component, choice, p_BA)
-    last_possible_B = alternatives - 1 - (p_BA.flip(1) > 0).int().argmax(1)
-    return torch.minimum(drawn_B, last_possible_B)  # rounding left some of the draw
+        likeliest: list[int] = p_BA.argmax(1).tolist()
+        return likeliest
+    rising: list[list[float]] = p_BA.cumsum(1).tolist()
+    chosen = [*map(bisect_right, rising, draws_B)]
+    if p_BA.shape[1] in chosen:
+        _hold_numbers(component, choice, p_BA)
+        chosen = [min(each, _last_possible(p_A)) for each, p_A in zip(chosen, p_BA.tolist(), strict=True)]
+    return chosen
+
+
+def _last_possible(p_A: Sequence[float]) -> int:
+    """Which takes what rounding left of the draw."""
+    return max(place for place, p in enumerate(p_A) if p > 0)
 
 
 def _hold_numbers(component: str, choice: str, p_BA: Tensor) -> None:

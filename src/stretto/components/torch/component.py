@@ -235,7 +235,7 @@ class TorchComponent:
         signature, sample = self.signature, self.options.sample
         log_p_BA = choices.log_probabilities(logits_BA)
         draws_B = choices.draws_of([call.run.seed], [call.path], choice, len(signature.chooses)) if sample else None
-        chosen = int(choices.chosen_of(self.options.name, choice, log_p_BA, draws_B))
+        (chosen,) = choices.chosen_of(self.options.name, choice, choices.probabilities(logits_BA), draws_B)
         support = signature.chooses[choice]
         output[choice] = support[chosen]
         probabilities: list[Json] = log_p_BA[0].exp().tolist()

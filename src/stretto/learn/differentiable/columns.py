@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from stretto.components.torch.choices import log_probabilities
 from stretto.learn.differentiable.index import Index
 from stretto.types.json import Json, PathPart
 
@@ -190,6 +191,30 @@ class Choices(Column):
     def _each(self, do: Any, present: Tensor | None) -> "Choices":
         relaxed_BA = None if self.relaxed_BA is None else do(self.relaxed_BA)
         return Choices(self.names, do(self.chosen_B), do(self.log_p_BA), relaxed_BA=relaxed_BA, present=present)
+
+
+class Drawn(Choices):
+    """As they were drawn by a module's logits; tensors of it are made when they are read, which few are."""
+
+    def __init__(self, names: tuple[str, ...], chosen: list[int], logits_BA: Tensor) -> None:
+        self.names = names
+        self.relaxed_BA = None
+        self._chosen = chosen
+        self._logits_BA = logits_BA
+        self._present = None
+        self.size = len(chosen)
+
+    @cached_property
+    def chosen_B(self) -> Tensor:  # type: ignore[override]  # as it is read
+        return torch.tensor(self._chosen)
+
+    @cached_property
+    def log_p_BA(self) -> Tensor:  # type: ignore[override]  # as it is read
+        with torch.enable_grad():  # whoever reads it first
+            return log_probabilities(self._logits_BA).cpu()
+
+    def rows(self) -> list[Json]:
+        return [self.names[chosen] for chosen in self._chosen]
 
 
 class Fields(Column):

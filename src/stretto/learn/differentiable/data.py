@@ -30,6 +30,7 @@ class Batch:
         self.references: list[Json] = [each.request.reference for each in admitted]
         self.seeds = [each.request.seed for each in admitted]
         """Those that were asked for."""
+        self.has_seeds = any(seed is not None for seed in self.seeds)
         self.has_resources = any(each.request.resources for each in admitted)
         self.has_memory = any(each.request.memory is not None for each in admitted)
         self.kept = kept
@@ -60,4 +61,10 @@ class Batch:
                 self._made[key] = make(self)
             else:
                 self._made[key] = take(self._whole.once(key, make, take), self._index)
+        return self._made[key]
+
+    def own(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What is made of these requests alone, made once."""
+        if key not in self._made:
+            self._made[key] = make()
         return self._made[key]

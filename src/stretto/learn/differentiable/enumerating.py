@@ -34,7 +34,8 @@ def parted(batch: Underway, cohort: Cohort, node: InsideNode) -> Cohort:
     frame = ColumnFrame(len(rows), parent=cohort.frame, index=index)
     frame.put(node.op.slot, _told(column, name, choice, index, ways))
     _weigh(batch, cohort, choice, rows, ways, lives)
-    within = Cohort(frame, cohort.prefix, lives, lambda row: batch.states.budget(lives[row]))
+    states = batch.states
+    within = Cohort(frame, cohort.prefix, lives, lambda row: states.budget(lives[row]))
     within.failed = {row: cohort.failed[old] for row, old in enumerate(rows) if old in cohort.failed}
     return within
 

@@ -20,7 +20,7 @@ from stretto.learn.differentiable.columns import Column, Rows
 from stretto.learn.differentiable.fitting import fitted
 from stretto.learn.differentiable.inside import InsideNode
 from stretto.learn.differentiable.node import Node
-from stretto.learn.differentiable.underway import Computed
+from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.learn.surrogates.of_choice import ChoiceSurrogate
 from stretto.learn.surrogates.rows import ChoiceRows
 from stretto.types.enums import Estimator
@@ -67,12 +67,12 @@ class Foretelling:
             for name in node.component.signature.chooses
         ]
 
-    def control(self, event: Computed, choice: str, told: "Told") -> Tensor:
+    def control(self, batch: Underway, event: Computed, choice: str, told: "Told") -> Tensor:
         """What is taken off the score's objective of each row, [N]; learnt from in the `end`."""
         node, made = self._nodes[event.place], event.choices[choice]
         surrogate = self.of_choices[key_of(node, choice)]
         rows = ChoiceRows(
-            features_NF=features_of(node.component.signature, event.inputs, made.log_p_BA),
+            features_NF=features_of(node.component.signature, event.inputs(batch), made.log_p_BA),
             log_p_NA=made.log_p_BA.detach(),
             chosen_N=made.chosen_B,
             reward_N=told.reward_N,

@@ -15,7 +15,7 @@ from stretto.components.torch.shape import Shape, Tensorial
 from stretto.components.torch.signature import REFERENCE
 from stretto.components.torch.values import dtype_of
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Column, Returned, Rows, Tensors, nulls
+from stretto.learn.differentiable.columns import Column, Rows, Tensors, nulls
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.fitting import fitted
 from stretto.learn.differentiable.frame import ColumnFrame
@@ -58,7 +58,7 @@ class Asked:
 _NOTHING = Asked(columns={}, tensors={}, misfits=frozenset())
 
 
-class _Parameter:
+class Parameter:
     """A parameter that is a tensor."""
 
     def __init__(self, name: str, what: Tensorial, where: str) -> None:
@@ -86,18 +86,16 @@ class Taking:
         """`checks` says whether values are held to the schemas of the component's card."""
         signature = component.signature
         self._tensors = [
-            _Parameter(each.name, each.what, f"'{each.name}' of component '{component.options.name}' at step '{place}'")
+            Parameter(each.name, each.what, f"'{each.name}' of component '{component.options.name}' at step '{place}'")
             for each in signature.tensors
         ]
         self._plain = signature.plain
-        self._takes_reference = signature.takes_reference
+        self.takes_reference = signature.takes_reference
         self._of_input = {
             name: source for name, source in sources.items() if isinstance(source, PathOf) and source.slot == INPUT
         }
-        self._inner = [each for each in self._tensors if each.name in sources and each.name not in self._of_input]
-        below = {name: _field(source) for name, source in sources.items()}
-        self._of_steps = [(each, *field) for each in self._inner if (field := below[each.name])]
-        self._is_plain = not signature.plain and len(self._of_steps) == len(self._inner)
+        self.inner = [each for each in self._tensors if each.name in sources and each.name not in self._of_input]
+        """Those that are read of steps."""
         schemas: Any = component.card.input["properties"] if checks else {}
         self._checks = {name: Check(schema) for name, schema in schemas.items() if name in sources}
 
@@ -108,30 +106,12 @@ class Taking:
         found: Asked = batch.data.once(self, self._read, Asked.of)
         return found
 
-    def of_all(self, batch: Underway, cohort: Cohort) -> dict[str, Any] | None:
-        """What the module is called with in every row, where that is seen at a glance: tensors as they stand."""
-        if not (self._is_plain and cohort.is_whole):
-            return None
-        asked = self.asked(batch, cohort)
-        if asked.misfits:
-            return None
-        fields: dict[str, Any] = {**asked.tensors}
-        for parameter, slot, name in self._of_steps:
-            column = cohort.frame.get(slot)
-            value = column.tensors.get(name) if isinstance(column, Returned) else None
-            if value is None or value.dtype is not parameter.dtype or value.shape[1:] != parameter.dims:
-                return None
-            fields[parameter.name] = value
-        if self._takes_reference:
-            fields[REFERENCE] = batch.references_of(cohort)
-        return fields
-
     def given(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Given:
         """What the module is called with, and the rows that break its schema."""
         asked = self.asked(batch, cohort)
         fields: dict[str, Any] = {**asked.tensors}
         misfits: Set[int] = asked.misfits
-        for parameter in self._inner if cohort.is_whole else self._tensors:
+        for parameter in self.inner if cohort.is_whole else self._tensors:
             column = inputs.get(parameter.name)
             if parameter.takes(column):
                 fields[parameter.name] = column.value
@@ -140,7 +120,7 @@ class Taking:
                 misfits = misfits | {*wrong}
         if self._plain:
             misfits = self._add_plain(fields, inputs, misfits)
-        if self._takes_reference:
+        if self.takes_reference:
             fields[REFERENCE] = batch.references_of(cohort)
         return Given(fields=fields, misfits=misfits)
 
@@ -152,7 +132,7 @@ class Taking:
             return self._made(data, columns)
 
     def _made(self, data: Batch, columns: Mapping[str, Column]) -> Asked:
-        own = [each for each in self._tensors if each not in self._inner]
+        own = [each for each in self._tensors if each not in self.inner]
         made = {each.name: self._checked(columns.get(each.name) or nulls(len(data)), each) for each in own}
         return Asked(
             columns=columns,
@@ -160,7 +140,7 @@ class Taking:
             misfits=frozenset(row for _, wrong in made.values() for row in wrong),
         )
 
-    def _checked(self, column: Column, parameter: _Parameter) -> tuple[Tensor, list[int]]:
+    def _checked(self, column: Column, parameter: Parameter) -> tuple[Tensor, list[int]]:
         value, wrong = fitted(column, parameter.what, parameter.where)
         check = self._checks.get(parameter.name)
         if check is not None and isinstance(column, Rows):
@@ -178,11 +158,3 @@ class Taking:
                 values = [None if row in misfits else plain.convert(value) for row, value in enumerate(values)]
             fields[plain.name] = values
         return misfits
-
-
-def _field(source: Source) -> tuple[int, str] | None:
-    """The slot and the name, of a source that reads one field of what a step answered."""
-    if not isinstance(source, PathOf) or len(source.parts) != 1:
-        return None
-    (name,) = source.parts
-    return (source.slot, name) if isinstance(name, str) else None

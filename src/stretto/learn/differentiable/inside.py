@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import torch
@@ -16,7 +15,7 @@ from stretto.components.torch.signature import PROBABILITIES
 from stretto.components.torch.values import told as told_of
 from stretto.learn.adversity.adversary import StepRows
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices, Column, Fields, Returned, Rows, Tensors, spread
+from stretto.learn.differentiable.columns import Choices, Column, Drawn, Fields, Returned, Rows, Tensors, spread
 from stretto.learn.differentiable.fitting import fitted
 from stretto.learn.differentiable.given import Taking
 from stretto.learn.differentiable.index import Index
@@ -24,7 +23,7 @@ from stretto.learn.differentiable.merging import select, where
 from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.outside import call_outside, rows_of
 from stretto.learn.differentiable.reading import column_at
-from stretto.learn.differentiable.relaxing import relaxed
+from stretto.learn.differentiable.relaxing import RELAXING, relaxed
 from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.plan.model import CallOp
 from stretto.types.enums import Estimator
@@ -34,7 +33,23 @@ from stretto.types.json import JsonObject
 _NONE: Final[Mapping[str, Choices]] = {}
 
 
-class _NoChoiceError(Exception):
+@dataclass(slots=True)
+class Made:
+    """What a module made of some rows."""
+
+    given: Mapping[str, Any]
+    """What it was called with."""
+    found: Mapping[str, Tensor]
+    """What it returned, as it is declared."""
+    read: Callable[[Underway, Cohort], Mapping[str, Column]]
+    """Reads the inputs again."""
+    started: float
+    ended: float
+    perturbed: Mapping[int, JsonObject] = field(default_factory=dict)
+    """Of which rows, and how."""
+
+
+class NoChoiceError(Exception):
     """Some rows have no probabilities to choose by."""
 
     def __init__(self, rows: Sequence[int]) -> None:
@@ -52,33 +67,21 @@ class InsideNode(Node):
         self.name = component.options.name
         self.estimator = op.estimator or Estimator.SCORE
         """By which its choices are learnt from."""
-        self._taking = Taking(component, dict(self.inputs), place, checks=op.input_check is not None)
+        self.taking = Taking(component, dict(self.inputs), place, checks=op.input_check is not None)
 
     def read(self, batch: Underway, cohort: Cohort) -> dict[str, Column]:
-        asked = self._taking.asked(batch, cohort).columns
+        asked = self.taking.asked(batch, cohort).columns
         return {name: asked[name] if name in asked else column_at(source, cohort.frame) for name, source in self.paths}
 
-    def run(self, batch: Underway, cohort: Cohort) -> None:
-        given = self._taking.of_all(batch, cohort) if self.is_for_all and not cohort.failed else None
-        if given is not None and not self.component.unfit(batch.modules[self.name], given):
-            read = partial(self.read, batch, cohort)
-            try:
-                cohort.frame.put(self.op.slot, self._computed(batch, cohort, read, given))
-            except _NoChoiceError:
-                pass
-            else:
-                return
-        super().run(batch, cohort)
-
     def work(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Column:
-        given = self._taking.given(batch, cohort, inputs)
+        given = self.taking.given(batch, cohort, inputs)
         misfits = {*given.misfits, *self.component.unfit(batch.modules[self.name], given.fields)}
         computed = None
         while computed is None and len(misfits) < cohort.size:
             rows = [row for row in range(cohort.size) if row not in misfits]
             try:
                 computed = self._of_rows(batch, cohort, inputs, given.fields, rows)
-            except _NoChoiceError as error:
+            except NoChoiceError as error:
                 misfits |= {rows[row] for row in error.rows}
         if computed is not None and not misfits:
             return computed
@@ -93,13 +96,13 @@ class InsideNode(Node):
     def _of_rows(
         self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], given: dict[str, Any], rows: list[int]
     ) -> Column:
-        """What the module computes in some rows; null in the others. Raises _NoChoiceError."""
+        """What the module computes in some rows; null in the others. Raises NoChoiceError."""
         if len(rows) == cohort.size:
-            return self._computed(batch, cohort, lambda: inputs, given)
+            return self._computed(batch, cohort, lambda *_: inputs, given)
         index = Index(rows)
         taken = {name: column.take(index) for name, column in inputs.items()}
         fields = {name: index.of(value) for name, value in given.items()}
-        return self._computed(batch, cohort.narrowed(rows), lambda: taken, fields).scatter(index, cohort.size)
+        return self._computed(batch, cohort.narrowed(rows), lambda *_: taken, fields).scatter(index, cohort.size)
 
     def _asked(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], misfits: list[int]) -> Column:
         """Rows that the schema or the module refuses, or has no choice for, handed to the engine's call, which says so
@@ -130,14 +133,28 @@ class InsideNode(Node):
         return Fields(fields, answered.size, present)
 
     def _computed(
-        self, batch: Underway, cohort: Cohort, read: Callable[[], Mapping[str, Column]], given: dict[str, Any]
+        self,
+        batch: Underway,
+        cohort: Cohort,
+        read: Callable[[Underway, Cohort], Mapping[str, Column]],
+        given: dict[str, Any],
     ) -> Column:
         started = batch.now()
-        signature = self.component.signature
-        found, told = self._found(batch, cohort, given)
-        unknown = _unknown([found[name] for name in signature.rewards], given) if signature.rewards else None
+        found, perturbed = self._found(batch, cohort, given)
+        made = Made(given=given, found=found, read=read, started=started, ended=batch.now(), perturbed=perturbed)
+        event = self.event_of(batch, cohort, made)
+        batch.events.append(event)
+        return event.output
+
+    def event_of(self, batch: Underway, cohort: Cohort, made: Made) -> Computed:
+        """What is noted of rows that the module computed, with its choices drawn.
+
+        Raises NoChoiceError for rows without probabilities.
+        """
+        signature, found = self.component.signature, made.found
+        unknown = _unknown([found[name] for name in signature.rewards], made.given) if signature.rewards else None
         if unknown is not None:
-            found = self._but_unknown(batch, given, found, unknown)
+            found = self._but_unknown(batch, made.given, found, unknown)
         rewards = {name: (found[name], _known(found[name], unknown)) for name in signature.rewards}
         chosen, tensors = _NONE, found
         if signature.chooses:
@@ -150,25 +167,22 @@ class InsideNode(Node):
         if signature.texts:
             texts = {name: Rows(told_of(found[name], shape)) for name, shape in signature.texts.items()}
             output = Fields({**output.fields, **texts}, cohort.size)
-        batch.events.append(
-            Computed(
-                op=self.op,
-                place=self.place,
-                cohort=cohort,
-                started=started,
-                ended=batch.now(),
-                read=read,
-                output=output,
-                outputs=found,
-                choices=chosen,
-                estimator=self.estimator,
-                weights_L=batch.weights_L,
-                lives=len(batch.states.runs),
-                rewards=rewards,
-                perturbed=told,
-            )
+        return Computed(
+            op=self.op,
+            place=self.place,
+            cohort=cohort,
+            started=made.started,
+            ended=made.ended,
+            read=made.read,
+            output=output,
+            outputs=found,
+            choices=chosen,
+            estimator=self.estimator,
+            weights_L=batch.weights_L,
+            lives=len(batch.states.runs),
+            rewards=rewards,
+            perturbed=made.perturbed,
         )
-        return output
 
     def _found(
         self, batch: Underway, cohort: Cohort, given: dict[str, Any]
@@ -219,19 +233,19 @@ class InsideNode(Node):
         return {name: where(mask, spread(again[name], index, size), detached[name]) for name in found}
 
     def _chosen(self, batch: Underway, cohort: Cohort, choice: str, logits_BA: Tensor) -> Choices:
-        log_p_BA = choices.log_probabilities(logits_BA)
+        p_BA = choices.probabilities(logits_BA)
         draws_B = None
         if self.component.options.sample:
             among = len(self.component.signature.chooses)
             draws_B = choices.draws_of(batch.seeds_of(cohort), cohort.path_or_paths(self.op.name), choice, among)
-        log_p_BA = log_p_BA.cpu()
         try:
-            chosen_B = choices.chosen_of(self.name, choice, log_p_BA, draws_B)
+            chosen = choices.chosen_of(self.name, choice, p_BA, draws_B)
         except ComponentError:
-            raise _NoChoiceError(log_p_BA.isnan().any(1).nonzero()[:, 0].tolist()) from None
-        relaxed_BA = relaxed(self.estimator, log_p_BA, chosen_B)
-        names = self.component.signature.chooses[choice]
-        return Choices(names, chosen_B, log_p_BA, relaxed_BA=relaxed_BA)
+            raise NoChoiceError(p_BA.isnan().any(1).nonzero()[:, 0].tolist()) from None
+        drawn = Drawn(self.component.signature.chooses[choice], chosen, logits_BA)
+        if self.estimator in RELAXING:
+            drawn.relaxed_BA = relaxed(self.estimator, drawn.log_p_BA, drawn.chosen_B)
+        return drawn
 
 
 def _versions(given: Mapping[str, Any]) -> list[int]:

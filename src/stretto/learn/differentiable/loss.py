@@ -7,6 +7,8 @@ rows of one step, B runs.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import torch
@@ -22,17 +24,40 @@ from stretto.types.enums import Estimator
 _SCORING: Final = frozenset({Estimator.SCORE, Estimator.RELAX})
 
 
-def loss_of(batch: Underway, gain: Gain, downstream: Downstream, foretelling: Foretelling) -> Tensor:
-    """Minus the mean known reward in value; its gradient is estimated."""
-    loss = gain.objective(-1.0 / gain.count)
+@dataclass(kw_only=True)
+class Loss:
+    """Taken apart: a gradient goes back from its parts, and not from their sum, which is made when it is read."""
+
+    gain: Gain
+    scores: Sequence[Tensor]
+    """What each choice that is scored adds to the sum over runs, with its graph."""
+
+    @cached_property
+    def value(self) -> Tensor:
+        """Minus the mean known reward; its gradient is estimated."""
+        with torch.enable_grad():  # whoever reads it first
+            loss = self.gain.objective(-1.0 / self.gain.count)
+            for term in self.scores:
+                loss = loss - (term - term.detach()) / self.gain.runs
+        return loss
+
+    @cached_property
+    def parts(self) -> list[tuple[Tensor, Tensor]]:
+        """What depends on a parameter, and the gradient of `value` by each."""
+        found = self.gain.parts(-1.0 / self.gain.count)
+        found += [(term, term.new_full((), -1.0 / self.gain.runs)) for term in self.scores]
+        return [part for part in found if part[0].requires_grad]
+
+
+def loss_of(batch: Underway, gain: Gain, downstream: Downstream, foretelling: Foretelling) -> Loss:
+    """Of what was chosen and rewarded in a batch."""
+    scores: list[Tensor] = []
     for event in batch.events:
         if isinstance(event, Computed) and event.choices and event.estimator in _SCORING:
             names = downstream.terms(event.place)
-            for name in event.choices:
-                term = _score(batch, gain, event, name, names, foretelling)
-                if term is not None:
-                    loss = loss - (term - term.detach()) / gain.runs
-    return loss
+            found = [_score(batch, gain, event, name, names, foretelling) for name in event.choices]
+            scores += [term for term in found if term is not None]
+    return Loss(gain=gain, scores=scores)
 
 
 def _score(
@@ -58,7 +83,7 @@ def _score(
     objective_N = score(logp_N, cost_N, baseline_N) * known_N
     if event.estimator is Estimator.RELAX:
         told = Told(reward_N=cost_N, baseline_N=baseline_N, weight_N=weight_N, known_N=known_N)
-        objective_N = objective_N - foretelling.control(event, name, told)
+        objective_N = objective_N - foretelling.control(batch, event, name, told)
     return (weight_N * objective_N).sum()
 
 

@@ -1,7 +1,6 @@
 """`as_module`: a workflow as an ``nn.Module``."""
 
 import copy
-import math
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from stretto.components.torch.weights import weights_digest
 from stretto.engine.admission import admit
@@ -35,13 +34,13 @@ from stretto.learn.differentiable.enumerating import parted
 from stretto.learn.differentiable.flow import follow, hold_cycles
 from stretto.learn.differentiable.foretelling import Foretelling
 from stretto.learn.differentiable.frame import ColumnFrame
-from stretto.learn.differentiable.gradients import Gradients, norms_of, unreached
+from stretto.learn.differentiable.gradients import Gradients, Left, go_back
 from stretto.learn.differentiable.host import Host
 from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.inside import InsideNode
 from stretto.learn.differentiable.joints import hold_joints
 from stretto.learn.differentiable.kept import KeptAnswers
-from stretto.learn.differentiable.loss import loss_of
+from stretto.learn.differentiable.loss import Loss, loss_of
 from stretto.learn.differentiable.outcome import Outcome
 from stretto.learn.differentiable.passing import passings_of
 from stretto.learn.differentiable.reading import column_of, source_of
@@ -51,6 +50,7 @@ from stretto.learn.differentiable.rewards import gain_of
 from stretto.learn.differentiable.roots import fill_roots
 from stretto.learn.differentiable.settling import settle_estimators
 from stretto.learn.differentiable.states import States
+from stretto.learn.differentiable.straight import stretches_of
 from stretto.learn.differentiable.underway import Computed, Underway, perturbed_in
 from stretto.learn.differentiable.weights import Weights
 from stretto.learn.surrogates.file import load_surrogates, save_surrogates
@@ -123,7 +123,8 @@ class DifferentiableWorkflow(nn.Module):
         flow = follow(self._nodes, {name for name, those in self._weights.of.items() if _learns(those)})
         hold_cycles(flow)
         self._passings = passings_of(self._nodes, flow)
-        self._digests: tuple[tuple[int, ...], dict[str, Digest]] | None = None
+        self._stretches = stretches_of(self._nodes, self._modules_of)
+        self._digests: tuple[tuple[int, int], dict[str, Digest]] | None = None
         self.skipped_updates = 0
         """How many backward passes gave gradients that were no numbers, or none."""
 
@@ -270,15 +271,15 @@ class DifferentiableWorkflow(nn.Module):
             seeds=seeds,
             adversaries=self._adversaries if self.training else {},
             strangers=self._strangers if self.training else {},
-            is_elsewhere=not all(each.is_cpu for each in self._weights.all),
+            is_elsewhere=self._weights.is_elsewhere(),
         )
         frame = ColumnFrame(len(data))
         cohort = Cohort(frame, "", range(len(data)), states.budget, is_whole=True)
         fill_roots(batch, cohort, self.plan)
-        for node in self._nodes:
-            node.run(batch, cohort)
-            if isinstance(node, InsideNode) and node.estimator is Estimator.ENUMERATE:
-                cohort = parted(batch, cohort, node)
+        for stretch in self._stretches:
+            stretch.run(batch, cohort)
+            if isinstance(stretch.last, InsideNode) and stretch.last.estimator is Estimator.ENUMERATE:
+                cohort = parted(batch, cohort, stretch.last)
         return self._outcome(batch, cohort)
 
     # outcome
@@ -291,12 +292,12 @@ class DifferentiableWorkflow(nn.Module):
         for passing in self._passings.values():
             passing.end(learns=learns)
         return Outcome(
-            loss=loss,
+            parts=loss,
             perturbed=perturbed_in(batch) if batch.adversaries or batch.strangers else frozenset(),
             make_columns=partial(self._columns, batch, cohort),
             make_rewards=gain.of_runs,
-            make_runs=partial(self._runs, batch, cohort, self._weights.versions()),
-            go_back=partial(self._go_back, batch),
+            make_runs=partial(self._runs, batch, cohort, self._weights.version()),
+            go_back=partial(self._go_back, batch, loss),
         )
 
     def _columns(self, batch: Underway, cohort: Cohort) -> dict[str, Column]:
@@ -306,10 +307,10 @@ class DifferentiableWorkflow(nn.Module):
         drawn = Index([row for row, life in enumerate(cohort.lives) if life < len(batch.data)])
         return {name: column.take(drawn) for name, column in columns.items()}
 
-    def _go_back(self, batch: Underway, loss: Tensor) -> Gradients:
+    def _go_back(self, batch: Underway, loss: Loss) -> Gradients:
         if not self.training:
             raise UsageError("the module is in eval mode, in which nothing is learnt; call `train()` first")
-        if not loss.requires_grad:
+        if not loss.parts:
             waiting = [step for step, each in self._passings.items() if each.lacks_data]
             if waiting:
                 return self._skipped(
@@ -320,16 +321,16 @@ class DifferentiableWorkflow(nn.Module):
                 "no reward of the batch depends on a parameter: the data flow reaches none, or every reward is unknown"
             )
         try:
-            loss.backward()  # type: ignore[no-untyped-call]  # torch's own
+            go_back(loss.parts)
         except ComponentError as error:
             self.zero_grad()
             if isinstance(error, ContractError):
                 raise
             return self._skipped(f"{error}. All gradients were dropped")
-        norms = norms_of(self._weights.of)
-        wrong = [name for name, norm in norms.items() if not math.isfinite(norm)]
-        if not wrong:
-            return Gradients(norms=norms, unreached=unreached(self._weights.of), biased=self.biased)
+        left = Left(self._weights.of, copies=self._weights.are_small and not batch.is_elsewhere)
+        if left.are_numbers():
+            return Gradients(left, biased=self.biased)
+        wrong = left.wrong()
         self.zero_grad()
         steps = [event for event in batch.events if isinstance(event, Computed)]
         last = next(event for event in reversed(steps) if event.op.component_name in wrong)  # type: ignore[attr-defined]  # of calls
@@ -341,7 +342,7 @@ class DifferentiableWorkflow(nn.Module):
 
     def _skipped(self, why: str) -> Gradients:
         self.skipped_updates += 1
-        return Gradients(norms=dict.fromkeys(self._weights.of, 0.0), skipped=why, biased=self.biased)
+        return Gradients(None, components=self._weights.of, skipped=why, biased=self.biased)
 
     # records
 
@@ -350,15 +351,15 @@ class DifferentiableWorkflow(nn.Module):
         large = sum(each.numel() for each in self._weights.of[name]) > MOST_DIGESTED
         return Digest("") if large else weights_digest(self._modules_of[name].state_dict())
 
-    def _runs(self, batch: Underway, cohort: Cohort, versions: tuple[int, ...]) -> list[Run]:
+    def _runs(self, batch: Underway, cohort: Cohort, version: tuple[int, int]) -> list[Run]:
         self._look_again()
-        if self._weights.versions() != versions:
+        if self._weights.version() != version:
             raise UsageError(
                 "the weights have changed since the batch was run; ask for `runs` before the optimiser's step"
             )
-        if self._digests is None or self._digests[0] != versions:
+        if self._digests is None or self._digests[0] != version:
             found = {name: weights_digest(module.state_dict()) for name, module in self._modules_of.items()}
-            self._digests = versions, found
+            self._digests = version, found
         batch.states.of(range(len(batch.data)))  # made here: `runs` is in the loop that would make them
         sealing = Sealing(batch, cohort, self.plan, self.components, self._digests[1])
         return self._host.run(sealing.runs())
@@ -413,4 +414,6 @@ def _copies(modules: Mapping[str, nn.Module]) -> dict[str, nn.Module]:
 def _seeds(data: Batch) -> list[int]:
     """Those that were asked for, else drawn."""
     draw = random.getrandbits  # spreads choices, keeps no secret
-    return [draw(SEED_BITS) if seed is None else seed for seed in data.seeds]
+    if data.has_seeds:
+        return [draw(SEED_BITS) if seed is None else seed for seed in data.seeds]
+    return [draw(SEED_BITS) for _ in data.seeds]

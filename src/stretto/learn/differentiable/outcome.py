@@ -9,6 +9,7 @@ from torch import Tensor
 
 from stretto.learn.differentiable.columns import Column, Tensors
 from stretto.learn.differentiable.gradients import Gradients
+from stretto.learn.differentiable.loss import Loss
 from stretto.record.model import Run
 from stretto.types.json import Json
 
@@ -17,14 +18,24 @@ from stretto.types.json import Json
 class Outcome:
     """Outputs, rewards and runs of one batch, and the loss that goes back through it."""
 
-    loss: Tensor
-    """A number whose value is minus the mean known reward, and whose gradient is that of its expectation, estimated."""
+    parts: Loss
     perturbed: frozenset[int]
     """Runs, by their place, in which a component was perturbed."""
     make_columns: Callable[[], Mapping[str, Column]]
     make_rewards: Callable[[], tuple[Tensor, Tensor | None]]
     make_runs: Callable[[], list[Run]]
-    go_back: Callable[[Tensor], Gradients]
+    go_back: Callable[[], Gradients]
+
+    @property
+    def loss(self) -> Tensor:
+        """A number whose value is minus the mean known reward, and whose gradient is that of its expectation,
+        estimated."""
+        return self.parts.value
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether a known reward of the batch, or what a choice of it adds, depends on a parameter."""
+        return bool(self.parts.parts)
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:
@@ -59,7 +70,7 @@ class Outcome:
         Gradients that are not all numbers are dropped, so that the optimiser's step changes nothing. Raises UsageError
         in eval mode, and where the data flow reaches no parameter from any reward.
         """
-        return self.go_back(self.loss)
+        return self.go_back()
 
 
 def _shown(column: Column) -> Tensor | list[Json]:

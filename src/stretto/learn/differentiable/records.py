@@ -113,7 +113,7 @@ class Sealing:
     def _computed(self, event: Computed) -> Iterator[StepRecord]:
         op, size = event.op, event.cohort.size
         assert isinstance(op, CallOp)
-        inputs, outputs = rows_of(event.inputs, size), event.output.json
+        inputs, outputs = rows_of(event.inputs(self._batch), size), event.output.json
         actions, rewards = self._actions(event), _rewards(event)
         for row, life in enumerate(event.cohort.lives):
             record = StepRecord(

@@ -5,6 +5,7 @@ Shape letters: B runs, L lives (the runs, then shadows of enumerated choices).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.underway import Computed, Underway
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Term:
     """One term of the reward, of every life."""
 
@@ -27,6 +28,10 @@ class Term:
 
 def terms_of(batch: Underway, cohort: Cohort, weights: Mapping[str, float]) -> dict[str, Term]:
     """Every term that counts, by name: those that the contract weighs, or else all that were given."""
+    given = _given_once(batch, cohort)
+    if given is not None and (not weights or given.keys() >= weights.keys()):
+        names = weights or dict.fromkeys(given, 1.0)
+        return {name: Term(given[name], None, weight) for name, weight in names.items() if weight != 0.0}
     lives = len(batch.states.runs)
     gathered = _Gathered(lives, adds=not weights)
     _gather_outside(batch, gathered)
@@ -39,7 +44,7 @@ def terms_of(batch: Underway, cohort: Cohort, weights: Mapping[str, float]) -> d
     return {name: gathered.term(name, weight, failed) for name, weight in names.items() if weight != 0.0}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Gain:
     """What all lives of a batch are rewarded with."""
 
@@ -63,6 +68,15 @@ class Gain:
         parts = [self._counted(term.value_L).sum() * (term.weight * scale) for term in self.terms.values()]
         return sum(parts[1:], start=parts[0]) if parts else torch.zeros(())
 
+    def parts(self, scale: float) -> list[tuple[Tensor, Tensor]]:
+        """Tensors that `objective` is made of, and its gradient by each."""
+        if self.weights_L is None and self.known_B is None:  # as most: a weighted sum
+            terms = self.terms.values()
+            return [(term.value_L, _every(len(self.run_of), term.value_L.dtype, term.weight * scale)) for term in terms]
+        with torch.enable_grad():  # whoever asks first
+            whole = self.objective(scale)
+        return [(whole, torch.ones_like(whole))]
+
     def of_runs(self) -> tuple[Tensor, Tensor | None]:
         """The rewards [B], float64, expected over the lives of each run, and which are known."""
         value_L = torch.zeros(len(self.run_of), dtype=torch.float64)
@@ -80,11 +94,32 @@ class Gain:
         return value_L if self.known_B is None else value_L[self.known_B[torch.tensor(self.run_of)]]
 
 
+@lru_cache(maxsize=64)
+def _every(count: int, dtype: torch.dtype, number: float) -> Tensor:
+    """[count], the number everywhere; one for all passes over batches of a size."""
+    with torch.inference_mode(mode=False):
+        return torch.full((count,), number, dtype=dtype)
+
+
 def gain_of(batch: Underway, cohort: Cohort, weights: Mapping[str, float]) -> Gain:
     """What a batch is rewarded with, by the contract's weights, or without them each term as it is."""
     terms, runs = terms_of(batch, cohort, weights), len(batch.data)
     run_of = batch.states.runs
     return Gain(terms=terms, runs=runs, run_of=run_of, weights_L=batch.weights_L, known_B=_known(terms, run_of, runs))
+
+
+def _given_once(batch: Underway, cohort: Cohort) -> dict[str, Tensor] | None:
+    """Terms that one module each gave to all lives, and that all are known, as most are; None where it is not so."""
+    if cohort.failed or batch.states.hold_rewards:
+        return None
+    found: dict[str, Tensor] = {}
+    lives = range(len(batch.states.runs))
+    for event in batch.events:
+        for name, (value, known) in event.rewards.items() if isinstance(event, Computed) else ():
+            if known is not None or name in found or event.cohort.lives != lives:
+                return None
+            found[name] = value.cpu()
+    return found
 
 
 def _known(terms: Mapping[str, Term], run_of: Sequence[int], runs: int) -> Tensor | None:
@@ -112,9 +147,6 @@ class _Gathered:
 
     def put(self, name: str, lives: Sequence[int], value: Tensor, known: Tensor | None) -> None:
         """Add what a step gave to some lives."""
-        if name not in self.terms and known is None and lives == range(self.lives):
-            self.terms[name] = value, None  # as most do
-            return
         new, mask, is_known = self._spread(lives, value, known)
         if name not in self.terms:
             self.terms[name] = new, is_known

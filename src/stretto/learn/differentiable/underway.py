@@ -49,8 +49,8 @@ class Computed(Event):
 
     place: str
     """In the workflow, with the steps around it."""
-    read: Callable[[], Mapping[str, Column]]
-    """Reads the inputs again."""
+    read: Callable[["Underway", Cohort], Mapping[str, Column]]
+    """Reads the inputs again. It holds no batch, which holds this: what a pass computed goes with the pass."""
     output: Column
     outputs: Mapping[str, Tensor]
     """What the module returned, with its graph."""
@@ -66,10 +66,9 @@ class Computed(Event):
     perturbed: Mapping[int, JsonObject]
     """Rows in which its component was perturbed, and how."""
 
-    @property
-    def inputs(self) -> Mapping[str, Column]:
+    def inputs(self, batch: "Underway") -> Mapping[str, Column]:
         """What it read."""
-        return self.read()
+        return self.read(batch, self.cohort)
 
 
 @dataclass(slots=True, kw_only=True)

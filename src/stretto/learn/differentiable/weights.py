@@ -3,12 +3,19 @@ was put in another's place."""
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from operator import is_, methodcaller
+from operator import attrgetter, is_, methodcaller
 from typing import Any, Final
 
+import torch
 from torch import Tensor, nn
 
+from stretto.learn.differentiable.gradients import MOST_COPIED
+
 _HELD: Final = methodcaller("values")
+
+_WRITES: Final = attrgetter("_version")
+
+_IS_CPU: Final = attrgetter("is_cpu")
 
 
 class Weights:
@@ -16,6 +23,7 @@ class Weights:
 
     def __init__(self, modules: Mapping[str, nn.Module]) -> None:
         self._components = modules
+        self._looked = 0
         self.look()
 
     def look(self) -> None:
@@ -28,7 +36,10 @@ class Weights:
         buffers = chain.from_iterable(module.buffers() for module in self._components.values())
         self.all: list[Tensor] = [*{id(each): each for each in chain(*self.of.values(), buffers)}.values()]
         """Parameters and buffers, each once."""
-        self._ids = tuple(map(id, self.all))
+        self._looked += 1
+        learning = [each for those in self.of.values() for each in those if each.requires_grad]
+        self.are_small = sum(each.numel() for each in learning) <= MOST_COPIED and _are_alike(learning)
+        """Their gradients may be copied side by side."""
 
     def look_again(self) -> None:
         """List them anew if a module, parameter or buffer is not the one that was there."""
@@ -36,9 +47,19 @@ class Weights:
         if len(held) != len(self._held) or not all(map(is_, held, self._held)):
             self.look()
 
-    def versions(self) -> tuple[int, ...]:
-        """What is another when one of those listed was written to, or they are others."""
-        return (*self._ids, *[each._version for each in self.all])  # noqa: SLF001  # torch's own count
+    def version(self) -> tuple[int, int]:
+        """What is another when one of those listed was written to, or they are others: torch counts each one's writes
+        up."""
+        return self._looked, sum(map(_WRITES, self.all))
+
+    def is_elsewhere(self) -> bool:
+        """Whether one of them is on another device than the CPU."""
+        return not all(map(_IS_CPU, self.all))
+
+
+def _are_alike(tensors: Iterable[Tensor]) -> bool:
+    kinds = {(each.is_cpu, each.dtype) for each in tensors}
+    return kinds <= {(True, torch.float32)} or kinds <= {(True, torch.float64)}
 
 
 def _places(module: nn.Module) -> tuple[dict[str, Any], ...]:  # as torch has them

@@ -63,7 +63,7 @@ class Updating:
 def _gone_back(outcome: Outcome) -> Gradients:
     """The gradients of a batch, which may have none."""
     if not bool(outcome.known.any()):
-        return Gradients(norms={}, skipped=f"the reward of all {len(outcome.known)} runs of the batch is unknown")
-    if not outcome.loss.requires_grad:
-        return Gradients(norms={}, skipped="no reward of the batch depends on anything that learns")
+        return Gradients(None, skipped=f"the reward of all {len(outcome.known)} runs of the batch is unknown")
+    if not outcome.has_gradient:
+        return Gradients(None, skipped="no reward of the batch depends on anything that learns")
     return outcome.backward()

@@ -1,0 +1,155 @@
+"""Modules called straight on come to what they come to one by one."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import stretto
+from stretto.components.torch.component import TorchComponent
+from stretto.learn import as_module
+from stretto.learn.differentiable.module import DifferentiableWorkflow
+from stretto.learn.differentiable.straight import Stretch
+from stretto.types.errors import ContractError
+from tests.unit.learn.differentiable.made import loaded, rows
+
+NETWORKS = Path(__file__).parents[4] / "benchmarks" / "workflows" / "networks.yaml"
+
+STEPS = """
+  - {name: one, component: first, input_mapping: {x: input.x}}
+  - {name: two, component: second, input_mapping: {state: steps.one.state}}
+  - {name: choose, component: chooser, input_mapping: {state: steps.two.state}}
+  - {name: worth, component: worth, input_mapping: {score: steps.two.score}}
+"""
+HEAD = "contract: {reward: {worth: 1.0}}"
+
+
+class Counting(nn.Module):
+    """Counts its calls, and returns something else."""
+
+    def __init__(self, inner: nn.Module, after: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.inner, self.after, self.calls = inner, after, 0
+
+    def forward(self, **fields: Any) -> Any:
+        self.calls += 1
+        return self.after(self.inner(**fields))
+
+
+def counting(folder: Path, name: str, after: Callable[[Any], Any] = lambda told: told) -> DifferentiableWorkflow:
+    workflow = loaded(folder, STEPS, head=HEAD, output="{score: steps.two.score}")
+    component = workflow.component(name)
+    assert isinstance(component, TorchComponent)
+    return as_module(workflow.with_component(component.with_module(Counting(component.module, after))))
+
+
+def told_by(module: DifferentiableWorkflow, requests: Any) -> dict[str, Any]:
+    """What a pass comes to, with the noise of dropout and the seeds of choices held."""
+    torch.manual_seed(7)
+    module.zero_grad()
+    outcome = module(requests, seeds=range(len(requests)))
+    gradients = outcome.backward()
+    return {
+        "steps": [
+            [(step.path, step.status, step.input, step.output, step.actions, step.rewards) for step in run.steps]
+            for run in outcome.runs
+        ],
+        "rewards": [(run.status, run.rewards) for run in outcome.runs],
+        "loss": outcome.loss.item(),
+        "grads": {name: each.grad for name, each in module.named_parameters() if each.grad is not None},
+        "norms": gradients.norms,
+    }
+
+
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Stretch, "_is_done", lambda *_: False)
+
+
+def networks(folder: Path) -> DifferentiableWorkflow:
+    return as_module(stretto.load(NETWORKS, store=folder / "runs.db"))
+
+
+def requests_of(references: list[Any]) -> list[stretto.RunRequest]:
+    torch.manual_seed(0)
+    shapes: dict[str, tuple[int, ...]] = {
+        "facts": (10,),
+        "months": (6, 5),
+        "money": (6, 3),
+        "severity": (),
+        "doubt": (),
+    }
+    return [
+        stretto.RunRequest(
+            input={name: torch.rand(shape).tolist() for name, shape in shapes.items()}, reference=reference
+        )
+        for reference in references
+    ]
+
+
+@pytest.mark.parametrize(
+    "references",
+    [
+        [{"defaulted": True}, {"defaulted": False}, {"defaulted": True}],
+        [{"defaulted": True}, None, {"defaulted": False}, None],
+    ],
+    ids=["all known", "some rewards unknown"],
+)
+def test_real_networks_come_to_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, references: list[Any]) -> None:
+    module, requests = networks(tmp_path), requests_of(references)
+    straight = told_by(module, requests)
+    one_by_one(monkeypatch)
+    single = told_by(module, requests)
+    grads, others = straight.pop("grads"), single.pop("grads")
+    assert straight == single
+    assert grads.keys() == others.keys()
+    assert all(torch.equal(grad, others[name]) for name, grad in grads.items())
+
+
+def test_each_is_called_once_a_pass(tmp_path: Path) -> None:
+    module = counting(tmp_path, "second")
+    module(rows(3))
+    module(rows(3))
+    counted = module.module_of("second")
+    assert isinstance(counted, Counting)
+    assert counted.calls == 2
+
+
+@pytest.mark.parametrize("of", [torch.float32, torch.bfloat16])
+def test_what_is_of_another_precision_is_read_as_it_is_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: torch.dtype
+) -> None:
+    module = counting(tmp_path, "first", lambda told: {key: value.to(of) for key, value in told.items()})
+    straight = told_by(module, rows(3))
+    one_by_one(monkeypatch)
+    single = told_by(module, rows(3))
+    assert (straight["steps"], straight["loss"]) == (single["steps"], single["loss"])
+
+
+def test_a_row_without_probabilities_fails_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def spoil(logits: Tensor) -> Tensor:
+        return torch.where(logits[:, :1] > 0.4, torch.nan, logits)
+
+    module = counting(tmp_path, "chooser", spoil)
+    straight = told_by(module, rows(3))
+    assert {status.value for status, _ in straight["rewards"]} == {"failed", "ok"}
+    one_by_one(monkeypatch)
+    assert straight["steps"] == told_by(module, rows(3))["steps"]
+
+
+@pytest.mark.parametrize("fails", [True, False], ids=["raises", "returns another shape"])
+def test_what_is_wrong_is_said_as_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
+    def wrong(told: dict[str, Tensor]) -> Any:
+        if fails:
+            raise ValueError("no such thing")
+        return {**told, "state": told["state"][:, :1]}
+
+    module = counting(tmp_path, "first", wrong)
+    with pytest.raises((ValueError, ContractError)) as straight:
+        module(rows(3))
+    one_by_one(monkeypatch)
+    with pytest.raises((ValueError, ContractError)) as single:
+        module(rows(3))
+    assert (str(straight.value), straight.type) == (str(single.value), single.type)
