@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from collections import Counter
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from stretto.components.policy import SoftmaxPolicy, build_policy, draw
+from stretto.components.policy import SoftmaxPolicy, build_policy, draw, draws
 from stretto.components.policy_features import about_of, features_of
 from stretto.components.policy_options import PolicyKeywords, PolicyOptions
 from stretto.components.policy_spec import FeatureSpec
@@ -229,6 +230,12 @@ def test_draws_lie_in_the_unit_interval(seed: int, path: str) -> None:
 
 def test_draws_are_the_same_in_every_release() -> None:
     assert draw(7, "talk[1]/planner") == 0.026998379874398792
+
+
+@given(seeds=st.lists(st.integers(-(2**63), 2**63 - 1)), path=st.text())
+def test_draws_of_many_runs_are_those_of_each(seeds: list[int], path: str) -> None:
+    path = path.encode(errors="ignore").decode()
+    assert draws(seeds, repeat(path)) == [draw(seed, path) for seed in seeds]
 
 
 def test_what_is_not_available_is_never_chosen() -> None:

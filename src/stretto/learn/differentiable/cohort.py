@@ -15,6 +15,8 @@ BudgetOf: TypeAlias = Callable[[int], Budget]
 class Cohort:
     """Rows of one block, and which of them failed."""
 
+    __slots__ = ("budget", "failed", "frame", "is_whole", "lives", "parallel", "prefix", "size")
+
     def __init__(
         self,
         frame: ColumnFrame,

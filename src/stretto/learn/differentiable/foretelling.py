@@ -89,7 +89,7 @@ class Foretelling:
         `behaviour` tells the digest of a component's weights; None where nothing is to be learnt.
         """
         pending, self._pending = self._pending, {}
-        if behaviour is None:
+        if behaviour is None or not pending:
             return
         for surrogate, node, _ in self.choices:
             if surrogate.step in pending:

@@ -10,6 +10,8 @@ from stretto.plan.model import Frame
 class ColumnFrame:
     """Slot → column, of `size` rows; a slot that nothing was written to reads as null."""
 
+    __slots__ = ("_index", "_own", "_parent", "size")
+
     def __init__(self, size: int, *, parent: "ColumnFrame | None" = None, index: Index | None = None) -> None:
         """`index` says which row of the parent each of these is; None when they are the same."""
         self.size = size

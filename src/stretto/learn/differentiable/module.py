@@ -113,7 +113,7 @@ class DifferentiableWorkflow(nn.Module):
             self.add_module(self._attributes[name], module)
         if train is not None:
             self._freeze_but(train)
-        self._weights = Weights(self._modules_of)
+        self._weights = Weights(self._modules_of, self)
         self.train()
         self._host = Host(self._rollouts)
         self._output = [(name, source_of(get, plan.output_reads, plan.slots)) for name, get in plan.output]
@@ -141,6 +141,8 @@ class DifferentiableWorkflow(nn.Module):
 
     def _look_again(self) -> None:
         """See what was put inside a component's module. Raise UsageError where another stands in its own place."""
+        if not self._weights.are_others():
+            return
         for name, module in self._modules_of.items():
             if self._modules.get(self._attributes[name]) is not module:
                 raise UsageError(
@@ -148,7 +150,7 @@ class DifferentiableWorkflow(nn.Module):
                     "give the workflow another component before: "
                     "`as_module(workflow.with_component(component.with_module(module)))`"
                 )
-        self._weights.look_again()
+        self._weights.look()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Raise UsageError: it holds an engine."""
@@ -250,16 +252,17 @@ class DifferentiableWorkflow(nn.Module):
     def forward(self, requests: Batch | Requests, *, seeds: Iterable[int] | None = None) -> Outcome:
         """Run a batch. `seeds` decide the choices, as they would in the engine; drawn anew where none are given."""
         data = requests if isinstance(requests, Batch) else self.batch(requests)
-        if data.plan.manifest_digest != self.plan.manifest_digest:
+        if data.plan is not self.plan and data.plan.manifest_digest != self.plan.manifest_digest:
             raise UsageError(
                 f"the batch was checked for workflow '{data.plan.name}' with other components or another file; make it "
                 "with the `batch` of this module"
             )
-        if len(data) == 0:
+        size = len(data)
+        if size == 0:
             raise UsageError("a batch has no request; give one or more")
         seeds = _seeds(data) if seeds is None else [*seeds]
-        if len(seeds) != len(data):
-            raise UsageError(f"{len(seeds)} seeds are given for {len(data)} requests; expected one for each")
+        if len(seeds) != size:
+            raise UsageError(f"{len(seeds)} seeds are given for {size} requests; expected one for each")
         for passing in self._passings.values():
             passing.end(learns=False)  # of a pass that raised
         self._look_again()
@@ -273,8 +276,7 @@ class DifferentiableWorkflow(nn.Module):
             strangers=self._strangers if self.training else {},
             is_elsewhere=self._weights.is_elsewhere(),
         )
-        frame = ColumnFrame(len(data))
-        cohort = Cohort(frame, "", range(len(data)), states.budget, is_whole=True)
+        cohort = Cohort(ColumnFrame(size), "", range(size), states.budget, is_whole=True)
         fill_roots(batch, cohort, self.plan)
         for stretch in self._stretches:
             stretch.run(batch, cohort)

@@ -115,10 +115,11 @@ def _given_once(batch: Underway, cohort: Cohort) -> dict[str, Tensor] | None:
     found: dict[str, Tensor] = {}
     lives = range(len(batch.states.runs))
     for event in batch.events:
-        for name, (value, known) in event.rewards.items() if isinstance(event, Computed) else ():
-            if known is not None or name in found or event.cohort.lives != lives:
-                return None
-            found[name] = value.cpu()
+        if isinstance(event, Computed) and event.rewards:
+            for name, (value, known) in event.rewards.items():
+                if known is not None or name in found or event.cohort.lives != lives:
+                    return None
+                found[name] = value.cpu()
     return found
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -31,8 +31,7 @@ Tensors: TypeAlias = Mapping[str, Tensor]
 _WRITES: Final = attrgetter("_version")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(NamedTuple):
     """A tensor that a module reads of what another returned."""
 
     parameter: str
@@ -41,13 +40,15 @@ class Reading:
     dtype: torch.dtype
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calling:
+class Calling(NamedTuple):
     """One of the modules."""
 
-    node: InsideNode
+    slot: int
+    """Of what it returns."""
     module: nn.Module
     readings: Sequence[Reading]
+    takes_reference: bool
+    node: InsideNode
 
 
 @dataclass(slots=True)
@@ -125,17 +126,17 @@ class Stretch:
         """What each returned; None where one raised."""
         returned, called = {**before}, []
         try:
-            for calling, tensors in zip(self._callings, asked, strict=True):
+            for (own, module, readings, takes_reference, node), tensors in zip(self._callings, asked, strict=True):
                 given: dict[str, Any] = {**tensors}
-                for each in calling.readings:
-                    value = returned[each.slot][each.field]
-                    given[each.parameter] = value if value.dtype is each.dtype else value.to(each.dtype)
-                if calling.node.taking.takes_reference:
+                for parameter, slot, field, dtype in readings:
+                    value = returned[slot][field]
+                    given[parameter] = value if value.dtype is dtype else value.to(dtype)
+                if takes_reference:
                     given[REFERENCE] = batch.references_of(cohort)
-                found = calling.module(**given)
+                found = module(**given)
                 if type(found) is not dict:
-                    found = calling.node.component.held(found, cohort.size)
-                returned[calling.node.op.slot] = found
+                    found = node.component.held(found, cohort.size)
+                returned[own] = found
                 called.append(Called(given, found, [*map(_WRITES, found.values())], batch.now()))
         except Exception:  # noqa: BLE001  # whatever it is: the step itself lets it be raised again, and says where
             return None
@@ -208,7 +209,7 @@ def _calling(node: InsideNode, modules: Mapping[str, nn.Module], writers: Mappin
         if reading is None:
             return None
         readings.append(reading)
-    return Calling(node=node, module=module, readings=readings)
+    return Calling(node.op.slot, module, readings, node.taking.takes_reference, node)
 
 
 def _reading(parameter: Parameter, source: Source, writers: Mapping[int, InsideNode]) -> Reading | None:
@@ -218,4 +219,4 @@ def _reading(parameter: Parameter, source: Source, writers: Mapping[int, InsideN
     declared = None if writer is None else writer.component.signature.outputs.get(str(field))
     if declared is None or declared.dims != parameter.dims:
         return None
-    return Reading(parameter=parameter.name, slot=source.slot, field=str(field), dtype=parameter.dtype)
+    return Reading(parameter.name, source.slot, str(field), parameter.dtype)

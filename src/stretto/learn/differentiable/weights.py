@@ -21,15 +21,17 @@ _IS_CPU: Final = attrgetter("is_cpu")
 class Weights:
     """Parameters and buffers of modules, by the component that each stands for."""
 
-    def __init__(self, modules: Mapping[str, nn.Module]) -> None:
+    def __init__(self, modules: Mapping[str, nn.Module], whole: nn.Module) -> None:
+        """`whole` holds the modules."""
         self._components = modules
+        self._whole = whole
         self._looked = 0
         self.look()
 
     def look(self) -> None:
         """List them."""
         modules = dict.fromkeys(each for module in self._components.values() for each in module.modules())
-        self._places = [place for each in modules for place in _places(each) if place]
+        self._places = [self._whole._modules, *(place for each in modules for place in _places(each) if place)]  # noqa: SLF001  # as below
         self._held = _held(self._places)
         self.of = {name: [*module.parameters()] for name, module in self._components.items()}
         """Parameters, by component."""
@@ -41,11 +43,10 @@ class Weights:
         self.are_small = sum(each.numel() for each in learning) <= MOST_COPIED and _are_alike(learning)
         """Their gradients may be copied side by side."""
 
-    def look_again(self) -> None:
-        """List them anew if a module, parameter or buffer is not the one that was there."""
+    def are_others(self) -> bool:
+        """Whether a module, parameter or buffer is not the one that was there when they were listed."""
         held = _held(self._places)
-        if len(held) != len(self._held) or not all(map(is_, held, self._held)):
-            self.look()
+        return len(held) != len(self._held) or not all(map(is_, held, self._held))
 
     def version(self) -> tuple[int, int]:
         """What is another when one of those listed was written to, or they are others: torch counts each one's writes

@@ -1,5 +1,7 @@
 """Modules called straight on come to what they come to one by one."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -153,3 +155,50 @@ def test_what_is_wrong_is_said_as_one_by_one(tmp_path: Path, monkeypatch: pytest
     with pytest.raises((ValueError, ContractError)) as single:
         module(rows(3))
     assert (str(straight.value), straight.type) == (str(single.value), single.type)
+
+
+ENUMERATED = """
+  - {name: one, component: first, input_mapping: {x: input.x}}
+  - {name: choose, component: chooser, input_mapping: {state: steps.one.state}, estimator: enumerate}
+  - {name: worth, component: of_way, input_mapping: {way: steps.choose.way}}
+"""
+OUTSIDE = """
+  - {name: one, component: first, input_mapping: {x: input.x}}
+  - {name: told, component: rated, input_mapping: {score: steps.one.score, state: steps.one.state}}
+  - {name: choose, component: chooser, input_mapping: {state: steps.one.state}, estimator: score}
+  - {name: worth, component: outside, input_mapping: {way: steps.choose.way}}
+"""
+GUARDED = """
+  - {name: one, component: first, input_mapping: {x: input.x}}
+  - {name: two, component: second, input_mapping: {state: steps.one.state}, condition: steps.one.score > 0.0}
+  - {name: worth, component: worth, input_mapping: {score: steps.two.score}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "term"),
+    [(STEPS, "worth"), (ENUMERATED, "of_way"), (OUTSIDE, "outside"), (GUARDED, "worth")],
+    ids=["straight", "enumerated", "outside", "guarded"],
+)
+def test_what_a_pass_computed_goes_with_it(tmp_path: Path, steps: str, term: str) -> None:
+    seen: list[weakref.ref[Tensor]] = []
+
+    def see(told: dict[str, Tensor]) -> dict[str, Tensor]:
+        seen.append(weakref.ref(told["state"]))
+        return told
+
+    workflow = loaded(tmp_path, steps, head=f"contract: {{reward: {{{term}: 1.0}}}}")
+    component = workflow.component("first")
+    assert isinstance(component, TorchComponent)
+    module = as_module(workflow.with_component(component.with_module(Counting(component.module, see))))
+    gc.collect()
+    gc.disable()
+    try:
+        outcome = module(rows(4))
+        assert len(outcome.runs) == 4
+        outcome.backward()
+        del outcome
+        assert [each() for each in seen] == [None] * len(seen)
+    finally:
+        gc.enable()
+    module.close()
