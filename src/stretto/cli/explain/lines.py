@@ -7,7 +7,17 @@ from rich.text import Text
 from stretto.cli.rows import labelled, one_piece
 from stretto.cli.terminal import is_unicode, results, show
 from stretto.cli.words import escaped
-from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
+from stretto.learn.explain.explained import (
+    ChoiceExplained,
+    FieldEffect,
+    Head,
+    Part,
+    RewardHeads,
+    RunExplained,
+    StepExplained,
+)
+from stretto.learn.explain.head_words import head_text
+from stretto.learn.explain.reward_words import NAMED, estimated_text, most_moving, same_as
 from stretto.learn.explain.words import (
     LIMITS,
     QUIET,
@@ -27,6 +37,7 @@ from stretto.learn.explain.words import (
     value_text,
     words_of,
 )
+from stretto.types.words import number_text
 
 SHOWN: Final = 8
 """Parts of a choice that are listed; the rest is in the JSON."""
@@ -48,6 +59,8 @@ def show_explained(told: RunExplained) -> None:
     for step in told.steps:
         if step.path not in (*quiet, *untried):
             _show_step(step, told, largest)
+    if told.reward_heads is not None and told.reward_heads.heads and same_as(told) is None:
+        _show_reward_heads(told.reward_heads)
     for paths, what in ((quiet, QUIET), (untried, UNTRIED)):
         if paths:
             show(Text(f"\n{what}: {escaped(', '.join(together(paths)))}", "dim"))
@@ -57,13 +70,13 @@ def show_explained(told: RunExplained) -> None:
 def _show_step(step: StepExplained, told: RunExplained, largest: float) -> None:
     show(Text.assemble("\n", (escaped(step.path), "bold"), f"  {escaped(step.component)}"))
     for choice in step.choices:
-        _show_choice(choice)
+        _show_choice(choice, step.path)
     effects = telling(step, told)
     if effects:
         _show_effects(effects, largest, left=len(step.effects) - len(effects))
 
 
-def _show_choice(choice: ChoiceExplained) -> None:
+def _show_choice(choice: ChoiceExplained, at: str) -> None:
     show(Text(f"  {escaped(chose_text(choice))}"))
     if choice.through:
         show(Text(f"  attributed through {escaped(', '.join(choice.through))} to what came in before", "dim"))
@@ -75,8 +88,25 @@ def _show_choice(choice: ChoiceExplained) -> None:
     if choice.parts:
         _show_parts(choice.parts[:SHOWN])
     show(Text(f"    {trust_text(choice)}", "bold red" if trust_of(choice) is Trust.HINT else ""))
-    for text in unusual_texts(choice):
+    for text in unusual_texts(choice, at):
         show(Text(f"    {escaped(text)}"))
+
+
+def _show_reward_heads(of: RewardHeads) -> None:
+    """The strongest; all are in the JSON and on the page."""
+    show(Text("\nattention heads, by its reward and not by a logit", "bold"))
+    show(Text(f"  {escaped(estimated_text(of))}", "dim"))
+    names = ("gradient", "z in layer", "z over runs")
+    head = (Text("    strongest", "dim"), tuple(one_piece(name, "dim") for name in names))
+    rows = [
+        (Text(f"    {escaped(head_text(each))}"), tuple(one_piece(figure) for figure in _of_head(each)))
+        for each in most_moving(of)[:NAMED]
+    ]
+    show(labelled([head, *rows], results().width))
+
+
+def _of_head(head: Head) -> tuple[str, str, str]:
+    return number_text(head.norm), f"{head.z_layer:+.1f}", f"{head.z_runs:+.1f}"
 
 
 def _show_parts(parts: tuple[Part, ...]) -> None:

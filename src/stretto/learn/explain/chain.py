@@ -1,28 +1,24 @@
 """What a choice is computed from: its component, and those of kind ``torch`` before it whose tensors it was given.
 
 Gradients pass through all of them, so that a choice is attributed to what came in before the first, and not to states
-that mean nothing to anybody. Shape letters: N rows, A alternatives.
+that mean nothing to anybody.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import torch
 from torch import Tensor
 
 from stretto.components.torch.component import TorchComponent
 from stretto.components.torch.shape import Shape
-from stretto.components.torch.signature import TensorField
+from stretto.components.torch.signature import PROBABILITIES, TensorField
 from stretto.components.torch.values import tensor_of
-from stretto.learn.attribution import Row
-from stretto.learn.explain.embedded import replaced
+from stretto.learn.explain.recorded import answered_itself
 from stretto.plan.expr.access import PathOf, reading_of
 from stretto.plan.model import AnyOp, CallOp, Plan, SubOp, block_in
 from stretto.record.model import StepRecord
-from stretto.types.enums import StepStatus
-from stretto.types.json import Json, JsonObject
-from stretto.types.learning import Action
+from stretto.types.json import JsonObject
 
 Asked: TypeAlias = Mapping[str, JsonObject]
 """What each step of a chain was asked in one run, by its path."""
@@ -57,9 +53,25 @@ def alone(component: TorchComponent) -> Link:
 
 
 def chain_to(plan: Plan, steps: Mapping[str, StepRecord], step: StepRecord) -> Link:
-    """The chain that ends at a recorded step of the plan."""
+    """The chain that ends at a recorded step of the plan; names of what it reads and has are those without the step."""
     scope, _, name = step.path.rpartition("/")
     return _Linking(plan, steps, scope).link(name, is_last=True)
+
+
+class Chains:
+    """Chains to several steps of one run, which have the links before them in common."""
+
+    def __init__(self, plan: Plan, steps: Mapping[str, StepRecord]) -> None:
+        self._plan = plan
+        self._steps = steps
+        self._scopes: dict[str, _Linking] = {}
+
+    def to(self, path: str) -> Link:
+        """The chain that ends at a recorded step."""
+        scope, _, name = path.rpartition("/")
+        if scope not in self._scopes:
+            self._scopes[scope] = _Linking(self._plan, self._steps, scope)
+        return self._scopes[scope].link(name)
 
 
 class _Linking:
@@ -109,12 +121,12 @@ class _Linking:
         """The step that answered itself with this tensor, which was passed on as it was."""
         op = self._by_slot.get(reading.slot)
         record = None if op is None else self._steps.get(self._scope + op.name)
-        if record is None or not _answered_itself(record) or len(reading.parts) != 1:
+        if record is None or not answered_itself(record) or len(reading.parts) != 1:
             return None
         component = self._components.get(record.component)
         if not isinstance(op, CallOp) or not isinstance(component, TorchComponent):
             return None
-        output = component.signature.outputs.get(str(reading.parts[0]))
+        output = _told(component).get(str(reading.parts[0]))
         fits = output is not None and isinstance(tensor.what, Shape) and tensor.what.dims == output.dims
         return op.name if fits else None
 
@@ -131,8 +143,11 @@ def _beside(plan: Plan, scope: str) -> tuple[Sequence[AnyOp], Sequence[str]]:
     return ops, slots
 
 
-def _answered_itself(record: StepRecord) -> bool:
-    return record.status is StepStatus.OK and not record.simulated
+def _told(component: TorchComponent) -> dict[str, Shape]:
+    """Tensors that a component answers with, the probabilities of its choices too; which was chosen has no gradient."""
+    signature = component.signature
+    chances = {name + PROBABILITIES: Shape(len(among)) for name, among in signature.chooses.items()}
+    return {**signature.outputs, **chances}
 
 
 def asked_in(link: Link, steps: Mapping[str, StepRecord]) -> Asked | None:
@@ -140,7 +155,7 @@ def asked_in(link: Link, steps: Mapping[str, StepRecord]) -> Asked | None:
     asked: dict[str, JsonObject] = {}
     for each in link.all():
         record = steps.get(each.path)
-        if record is None or record.component != each.component.card.name or not _answered_itself(record):
+        if record is None or record.component != each.component.options.name or not answered_itself(record):
             return None
         asked[each.path] = record.input_value
     return asked
@@ -155,57 +170,3 @@ def inputs_of(link: Link, asked: Sequence[Asked]) -> dict[str, Tensor]:
                 rows = [one[each.path].get(tensor.name) for one in asked]
                 found[each.leaves[tensor.name]] = tensor_of(rows, tensor.what)
     return found
-
-
-class ChosenScore:
-    """The chosen alternative's logit over the mean of the available ones, which no shift of all logits changes."""
-
-    def __init__(self, link: Link, asked: Asked, action: Action) -> None:
-        self.link = link
-        self._asked = asked
-        self._choice = action.name
-        self.chosen = action.support.index(action.chosen)
-        self.available_A = torch.tensor(action.available or [True] * len(action.support))
-
-    def __call__(self, row: Row) -> Tensor:
-        return self.centred(row)[:, self.chosen]
-
-    def centred(self, row: Row) -> Tensor:
-        """[N, A]: logits over the mean of the available ones."""
-        logits_NA = self.logits(row)
-        return logits_NA - logits_NA[:, self.available_A].mean(1, keepdim=True)
-
-    def logits(self, row: Row) -> Tensor:
-        """[N, A]; what the row names beside inputs stands in place of what layers of that name embed."""
-        rows = len(next(iter(row.values()))) if row else 1
-        return self._compute(self.link, row, rows, {})[self._choice]
-
-    def _compute(self, link: Link, row: Row, rows: int, done: dict[str, dict[str, Tensor]]) -> dict[str, Tensor]:
-        if link.path not in done:
-            fields = self._fields(link, row, rows, done)
-            layers = {
-                name.removeprefix(link.prefix): tensor
-                for name, tensor in row.items()
-                if name.startswith(link.prefix) and name not in link.leaves.values()
-            }
-            with replaced(link.component.module, layers):
-                done[link.path] = link.component.compute(link.component.module, fields, rows)
-        return done[link.path]
-
-    def _fields(self, link: Link, row: Row, rows: int, done: dict[str, dict[str, Tensor]]) -> dict[str, Any]:
-        """What a module is given: what comes in from the row, what is fed by the steps before, the rest as asked."""
-        signature, request = link.component.signature, self._asked[link.path]
-        fields: dict[str, Any] = {}
-        for tensor in signature.tensors:
-            leaf = link.leaves.get(tensor.name)
-            if tensor.name in link.feeds:
-                before, output = link.feeds[tensor.name]
-                fields[tensor.name] = self._compute(before, row, rows, done)[output]
-            elif leaf is not None and leaf in row:
-                fields[tensor.name] = row[leaf]
-            else:
-                fields[tensor.name] = tensor_of([request.get(tensor.name)] * rows, tensor.what)
-        for plain in signature.plain:
-            value: Json = request[plain.name]
-            fields[plain.name] = [value if plain.convert is None else plain.convert(value)] * rows
-        return fields

@@ -22,9 +22,10 @@ from stretto.learn.attribution import (
 from stretto.learn.attribution.integrated import POINTS
 from stretto.learn.attribution.rows import flat
 from stretto.learn.explain.bounds import Bounds, bounds_for
-from stretto.learn.explain.chain import Asked, ChosenScore, Link, alone, inputs_of
+from stretto.learn.explain.chain import Asked, Link, alone, inputs_of
 from stretto.learn.explain.embedded import Embedded, embedded, spelt
 from stretto.learn.explain.explained import ChoiceExplained, Part
+from stretto.learn.explain.scores import ChosenScore
 from stretto.learn.explain.unusual import heads_and_logits
 from stretto.types.errors import UsageError
 from stretto.types.json import JsonObject
@@ -44,7 +45,7 @@ def explain_chain(link: Link, asked: Asked, action: Action, *, others: Sequence[
     The baseline of an input is the mean of what the component was asked in other runs, or zeros without any; that of a
     token is the vector of zeros. Raises UsageError for a component that has neither, or does not make this choice.
     """
-    name = link.component.card.name
+    name = link.component.options.name
     if action.name not in link.component.signature.chooses:
         raise UsageError(f"component '{name}' has no choice '{action.name}' that its inputs could be attributed to")
     score = ChosenScore(link, asked, action)

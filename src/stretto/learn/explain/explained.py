@@ -52,8 +52,10 @@ class Against(StrEnum):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """An attention head, by the gradient of the chosen alternative's score by its output."""
+    """An attention head, by the gradient of a choice's score, or of the run's reward, by its output."""
 
+    step: str = ""
+    """Whose module it is in."""
     layer: str
     head: int
     """From 0."""
@@ -94,7 +96,7 @@ class ChoiceExplained(msgspec.Struct, frozen=True, kw_only=True):
     """Other runs that stand behind the baseline, and behind what is usual of logits and heads."""
     logits: tuple[Logit, ...] = ()
     heads: tuple[Head, ...] = ()
-    """Of all attention that it passed through."""
+    """Of all attention that it passed through, by the gradient of its score: not of the reward."""
 
 
 class FieldEffect(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +132,34 @@ class StepExplained(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing that judged the run reads its answer, itself or by others between: none could have moved the reward."""
 
 
+class ChoiceCost(msgspec.Struct, frozen=True, kw_only=True):
+    """A choice by whose log-probability the reward has a gradient."""
+
+    step: str
+    choice: str
+    cost: float
+    """What the log-probability counts: what the reward that follows the choice came to, less the mean of others'."""
+    others: int
+    """Other runs that the mean is of."""
+
+
+class RewardHeads(msgspec.Struct, frozen=True, kw_only=True):
+    """How strongly attention heads would move the run's reward."""
+
+    untold: str = ""
+    """Why it is not told."""
+    terms: tuple[str, ...] = ()
+    """Of the reward, which modules computed and the gradient passes."""
+    choices: tuple[ChoiceCost, ...] = ()
+    heads: tuple[Head, ...] = ()
+    """By the gradient of the expected reward, estimated from this run. Against other runs they are compared without a
+    factor that all of a step have in common: what the reward came to makes none of them odd."""
+    compared: int = 0
+    """Other runs in which they were computed."""
+    unreached: tuple[str, ...] = ()
+    """Steps with attention that no such gradient reaches."""
+
+
 class RunExplained(msgspec.Struct, frozen=True, kw_only=True):
     """A run."""
 
@@ -145,4 +175,6 @@ class RunExplained(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to say of it, a sentence each, the most telling first."""
     changed: tuple[str, ...] = ()
     """Components that are not those of the run any more: what is said of them holds for what they are now."""
+    reward_heads: RewardHeads | None = None
+    """None where no step that is explained has attention heads."""
     steps: tuple[StepExplained, ...]

@@ -3,10 +3,10 @@
 Found by hooks of torch; nothing of the module is changed. Shape letters: H heads, D the width of one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,9 @@ _OUTPUTS: Final = ("o_proj", "out_proj", "c_proj", "out_lin", "dense")
 _COUNTS: Final = ("num_attention_heads", "num_heads", "n_heads", "n_head")
 """Of the module, or of its `config`, where they stand."""
 
+Place: TypeAlias = tuple[str, str]
+"""Path of a step, and a layer's name in its module."""
+
 
 @dataclass(frozen=True, slots=True)
 class Heads:
@@ -35,6 +38,23 @@ class Heads:
     """What is hooked: an `nn.MultiheadAttention`, or the layer that reads the heads' outputs."""
     share: int = 1
     """Heads that share one key and value (grouped-query attention)."""
+    step: str = ""
+    """Path of the step whose module it is; empty for a module by itself."""
+
+    @property
+    def place(self) -> Place:
+        """What tells it from all others of a run."""
+        return self.step, self.layer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadNorms:
+    """Of one score, the norms of its gradient by each head's output."""
+
+    by_place: dict[Place, list[float]]
+    """One for each head, over all positions and all calls of the layer; without layers that were not called."""
+    positions: int
+    """The most that a layer read in one call, all rows together."""
 
 
 def heads_in(module: nn.Module) -> list[Heads]:
@@ -78,20 +98,27 @@ def _transformers(name: str, module: nn.Module) -> Iterator[Heads]:
         yield Heads(name, count, output, share if isinstance(share, int) else 1)
 
 
-def gradient_norms(found: list[Heads], score: Callable[[], Tensor]) -> dict[str, list[float]]:
-    """Norm of the gradient of a score, one number, by each head's output: layer → one for each head.
-
-    Over all positions, and all calls of the layer. A layer that was not called is left out.
-    """
-    added: dict[str, list[Tensor]] = {}
+def gradient_norms(found: Sequence[Heads], score: Callable[[], Tensor]) -> HeadNorms:
+    """Compute a score, one number, and its gradient by what the heads come to."""
+    added: dict[Place, list[Tensor]] = {}
     with ExitStack() as stack, torch.enable_grad():
         for each in found:
-            stack.callback(_hooked(each, added.setdefault(each.layer, [])).remove)
+            stack.callback(_hooked(each, added.setdefault(each.place, [])).remove)
         value = score()
-        zeros = [zero for each in found for zero in added[each.layer]]
-        slopes = iter(torch.autograd.grad(value, zeros, materialize_grads=True) if zeros else ())
-        by_layer = {each.layer: [next(slopes) for _ in added[each.layer]] for each in found}
-    return {each.layer: _norms(each, by_layer[each.layer]) for each in found if by_layer[each.layer]}
+        zeros = [zero for each in found for zero in added[each.place]]
+        slopes = iter(_slopes(value, zeros))
+        by_place = {each.place: [next(slopes) for _ in added[each.place]] for each in found}
+    return HeadNorms(
+        by_place={each.place: _norms(each, by_place[each.place]) for each in found if by_place[each.place]},
+        positions=max((zero.numel() // zero.shape[-1] for zero in zeros), default=1),
+    )
+
+
+def _slopes(value: Tensor, zeros: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Of a score that depends on none, zeros."""
+    if not zeros or not value.requires_grad:
+        return [torch.zeros_like(each) for each in zeros]
+    return torch.autograd.grad(value, zeros, materialize_grads=True)
 
 
 def _hooked(heads: Heads, added: list[Tensor]) -> Any:  # torch's handle

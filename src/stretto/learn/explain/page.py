@@ -1,11 +1,13 @@
 """An explanation as a page that needs nothing but itself, and runs nothing."""
 
-from html import escape
 from typing import Final
 
 import orjson
 
-from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Head, Part, RunExplained, StepExplained
+from stretto.learn.explain.document import document, html_text
+from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
+from stretto.learn.explain.page_heads import heads_table
+from stretto.learn.explain.reward_words import estimated_text
 from stretto.learn.explain.words import (
     LIMITS,
     QUIET,
@@ -25,33 +27,9 @@ from stretto.learn.explain.words import (
     words_of,
 )
 from stretto.types.json import Json
-from stretto.types.words import escaped, number_text
-
-POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""Content-Security-Policy: nothing is loaded, and no script runs, whatever a run's input was."""
 
 LISTED: Final = 12
 """Parts of a choice that are shown at once; the rest is folded away."""
-
-STYLE: Final = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a;
-  background: #fff; }
-h1 { font-size: 1.5rem; } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; font-size: 1.15rem; }
-h2 small { color: #666; font-weight: normal; } code { font-size: 0.9em; overflow-wrap: anywhere;
-  unicode-bidi: isolate; }
-.said { background: #f4f6f8; border-left: 4px solid #2b5c8a; padding: 0.6rem 1rem 0.6rem 2.2rem; }
-.said li { margin: 0.25rem 0; overflow-wrap: anywhere; } .note { color: #555; font-size: 0.9em; }
-table { border-collapse: collapse; width: 100%; table-layout: fixed; margin: 0.5rem 0; }
-td, th { text-align: left; vertical-align: top; padding: 0.15rem 0.75rem 0.15rem 0; overflow-wrap: anywhere; }
-th { font-weight: 600; color: #555; font-size: 0.85em; } td.figure, th.figure { text-align: right; width: 6.5rem; }
-td.figure {
-  font-variant-numeric: tabular-nums; white-space: nowrap; } .bar { width: 9rem; } .told { width: 15rem; color: #555; }
-.bar i { display: block; height: 0.8em; margin-top: 0.35em; border-radius: 2px; }
-.for { background: #1b7f4d; } .against { background: #c0392b; } .doubt { color: #b03a2e; font-weight: 600; }
-.text { line-height: 1.9; } .text span { padding: 0.1rem 0.15rem; border-radius: 3px; white-space: pre-wrap; }
-.heads td { width: auto; font-variant-numeric: tabular-nums; font-size: 0.85em; padding: 0.1rem 0.3rem; }
-.heads td.odd { outline: 2px solid #c0392b; font-weight: 600; } .heads th { width: 14rem; } summary { cursor: pointer; }
-"""
 
 
 def page(told: RunExplained, *, links: str = "") -> str:
@@ -65,22 +43,8 @@ def page(told: RunExplained, *, links: str = "") -> str:
     return document(
         f"Run {told.run} explained",
         f"{links}<h1>Why run <code>{html_text(told.run)}</code> went as it did</h1><ul class=said>{said}</ul>"
-        f"{steps}{rest}<p class=note>{html_text(LIMITS)}</p>",
+        f"{steps}{_reward_heads(told)}{rest}<p class=note>{html_text(LIMITS)}</p>",
     )
-
-
-def document(title: str, body: str) -> str:
-    """A page of this look; the body is HTML."""
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{html_text(title)}</title>'
-        f"<style>{STYLE}</style>{body}</html>\n"
-    )
-
-
-def html_text(text: str) -> str:
-    """A text that came from anywhere: no markup, no characters that turn the reading order."""
-    return escape(escaped(text))
 
 
 def _json(value: Json) -> str:
@@ -91,8 +55,17 @@ def _step(step: StepExplained, largest: float) -> str:
     effects = _effects(step.effects, largest) if step.effects else ""
     return (
         f"<h2>{html_text(step.path)} <small>{html_text(step.component)}</small></h2>"
-        f"{''.join(map(_choice, step.choices))}{effects}"
+        f"{''.join(_choice(each, step.path) for each in step.choices)}{effects}"
     )
+
+
+def _reward_heads(told: RunExplained) -> str:
+    of = told.reward_heads
+    if of is None or not of.heads:
+        return ""
+    said = estimated_text(of)
+    table = heads_table(of.heads, "Norms of the gradient of the reward, and not of a logit")
+    return f"<h2>Attention heads, by its reward</h2><p>{html_text(said[:1].upper() + said[1:])}.</p>{table}"
 
 
 def _listed(paths: list[str], what: str) -> str:
@@ -103,7 +76,7 @@ def _listed(paths: list[str], what: str) -> str:
 # a choice
 
 
-def _choice(choice: ChoiceExplained) -> str:
+def _choice(choice: ChoiceExplained, at: str) -> str:
     largest = max((abs(part.adds) for part in choice.parts), default=0.0)
     doubt = " class=doubt" if trust_of(choice) is Trust.HINT else ""
     through = ", ".join(f"<code>{html_text(each)}</code>" for each in choice.through)
@@ -112,11 +85,11 @@ def _choice(choice: ChoiceExplained) -> str:
         f"<p class=text><code>{html_text(name)}</code>: {' '.join(_word(part, largest) for part in words)}</p>"
         for name, words in words_of(choice).items()
     )
-    odd = "".join(f"<p>{html_text(each)}</p>" for each in unusual_texts(choice))
+    odd = "".join(f"<p>{html_text(each)}</p>" for each in unusual_texts(choice, at))
     said = html_text(chose_text(choice))
     return (
         f"<p>{said[:1].upper()}{said[1:]}.</p><p{doubt}>This is {html_text(trust_text(choice))}.</p>"
-        f"{seen}{texts}{_parts(choice, largest)}{_logits(choice)}{odd}{_heads(choice)}"
+        f"{seen}{texts}{_parts(choice, largest)}{_logits(choice)}{odd}{_choice_heads(choice, at)}"
     )
 
 
@@ -157,28 +130,9 @@ def _logits(choice: ChoiceExplained) -> str:
     )
 
 
-def _heads(choice: ChoiceExplained) -> str:
-    """A row for each layer, the darker the larger the gradient."""
-    largest = max((head.norm for head in choice.heads), default=0.0)
-    layers: dict[str, list[Head]] = {}
-    for head in choice.heads:
-        layers.setdefault(head.layer, []).append(head)
-    rows = "".join(
-        f"<tr><th><code>{html_text(layer)}</code></th>{''.join(_head(head, largest) for head in heads)}</tr>"
-        for layer, heads in layers.items()
-    )
-    shown = (
-        f"<details open><summary>Gradient norms of attention heads</summary><table class=heads>{rows}</table></details>"
-    )
-    return shown if rows else ""
-
-
-def _head(head: Head, largest: float) -> str:
-    share = head.norm / largest if largest else 0.0
-    odd = " class=odd" if head.unusual else ""
-    told = f"head {head.head}: {head.z_layer:+.1f} in its layer, {head.z_runs:+.1f} over runs"
-    style = f"background: rgba(43, 92, 138, {share * 0.6:.2f})"
-    return f'<td{odd} title="{told}" style="{style}">{number_text(head.norm)}</td>'
+def _choice_heads(choice: ChoiceExplained, at: str) -> str:
+    title = f"Attention heads: norms of the gradient of the logit of {choice.chosen}, and not of the reward"
+    return heads_table(choice.heads, title, at=at, is_open=True)
 
 
 # answers

@@ -11,10 +11,11 @@ import msgspec
 from stretto.components.policy import SoftmaxPolicy
 from stretto.engine.history import changed_components
 from stretto.learn.arguments import check_workflow
-from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
+from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RewardHeads, RunExplained, StepExplained
 from stretto.learn.explain.fields import MOST, field_effects
 from stretto.learn.explain.linear import explain_policy
 from stretto.learn.explain.reaching import outermost, reaching_reward
+from stretto.learn.explain.recorded import answered_itself, answered_steps, hold_to_alternatives, is_alike
 from stretto.learn.explain.summary import summary_of
 from stretto.record.model import Run, StepRecord
 from stretto.runtime.finding import find_run
@@ -22,7 +23,6 @@ from stretto.runtime.recorded_step import recorded_step
 from stretto.runtime.workflow import Workflow
 from stretto.store.sqlite import Store
 from stretto.types.arguments import wrong
-from stretto.types.enums import StepStatus
 from stretto.types.errors import InputError, ReplayError, UsageError
 from stretto.types.json import JsonObject
 
@@ -67,7 +67,7 @@ async def explain(
     if isinstance(run, str):
         run = await asyncio.to_thread(find_run, workflow.store, run)
     _hold_to_run(workflow, run)
-    steps = _answered(run) if step is None else [recorded_step(run, step)]
+    steps = answered_steps(run) if step is None else [recorded_step(run, step)]
     others = await asyncio.to_thread(_others, workflow.store, run)
     with tempfile.TemporaryDirectory(prefix="stretto-explain-") as folder, Store(Path(folder) / "replays.db") as kept:
         explaining = _Explaining(workflow, run, others, kept, tried, reads=reads)
@@ -77,6 +77,7 @@ async def explain(
             if on_step is not None:
                 on_step(number, len(steps), each)
             told.append(await explaining.step(each))
+        heads = await explaining.reward_heads(steps)
     found = RunExplained(
         run=run.id,
         workflow=run.manifest.workflow,
@@ -86,6 +87,7 @@ async def explain(
         compared=len(others),
         summary=(),
         changed=tuple(sorted(changed_components(run.manifest, workflow.plan.manifest))),
+        reward_heads=heads,
         steps=tuple(told),
     )
     return msgspec.structs.replace(found, summary=summary_of(found))
@@ -100,6 +102,7 @@ class _Explaining:
         self._workflow = workflow
         self._run = run
         self._records = _by_path(run)
+        self._other_runs = others
         self._others = [_by_path(other) for other in others]
         self._kept = kept
         self._tried = tried
@@ -129,6 +132,23 @@ class _Explaining:
             is_unread=is_unread,
         )
 
+    async def reward_heads(self, steps: Sequence[StepRecord]) -> RewardHeads | None:
+        """Of these steps, in a thread too."""
+        components = [self._workflow.plan.components.get(step.component) for step in steps]
+        if not any(each is not None and each.card.kind == TORCH for each in components):
+            return None
+        return await _in_thread(lambda: self._heads_or_why([step.path for step in steps]))
+
+    def _heads_or_why(self, steps: Sequence[str]) -> RewardHeads | None:
+        from stretto.learn.explain.by_reward import heads_by_reward  # torch, only where a step is of it
+
+        try:
+            return heads_by_reward(self._workflow.plan, self._run, self._other_runs, steps)
+        except UsageError as error:
+            return RewardHeads(untold=str(error))
+        except Exception as error:  # noqa: BLE001  # modules of the user's, as below
+            return RewardHeads(untold=f"a module cannot be asked again: {type(error).__name__}: {error}")
+
     def _choices_or_why(self, step: StepRecord) -> tuple[tuple[ChoiceExplained, ...], str]:
         """Or why they cannot be told of: the component may be another by now, and other steps are not."""
         try:
@@ -140,10 +160,10 @@ class _Explaining:
 
     def _choices(self, step: StepRecord) -> tuple[ChoiceExplained, ...]:
         component = self._workflow.plan.components.get(step.component)
-        if not _answered_itself(step):
+        if not answered_itself(step):
             raise UsageError("it did not answer itself")
         if isinstance(component, SoftmaxPolicy):
-            _hold_to_alternatives(step, {component.options.output: component.options.alternatives})
+            hold_to_alternatives(step, {component.options.output: component.options.alternatives})
             return tuple(explain_policy(component, step.input_value, action) for action in step.actions)
         if component is None or component.card.kind != TORCH:
             return ()
@@ -152,7 +172,7 @@ class _Explaining:
         from stretto.learn.explain.choice import explain_chain
 
         assert isinstance(component, TorchComponent)
-        _hold_to_alternatives(step, component.signature.chooses)
+        hold_to_alternatives(step, component.signature.chooses)
         link = chain_to(self._workflow.plan, self._records, step)
         asked = asked_in(link, self._records)
         others = [found for each in self._others if (found := asked_in(link, each)) is not None]
@@ -168,7 +188,7 @@ class _Explaining:
                 came_to.append((output, told))
             return told
 
-        alike = [other[step.path] for other in self._others if _is_alike(step, other.get(step.path))]
+        alike = [other[step.path] for other in self._others if is_alike(step, other.get(step.path))]
         answers = [cast("JsonObject", each.output_value) for each in alike]
         effects = await field_effects(step.output_value, reward, answers, replayed, most=self._tried)
         if not came_to:
@@ -197,35 +217,8 @@ async def _in_thread(work: Callable[[], T]) -> T:
         raise
 
 
-def _hold_to_alternatives(step: StepRecord, chooses: Mapping[str, Sequence[str]]) -> None:
-    for action in step.actions:
-        now = chooses.get(action.name, ())
-        if tuple(now) != tuple(action.support):
-            raise UsageError(
-                f"component '{step.component}' chose {action.name} of {', '.join(action.support)}, and now chooses of "
-                f"{', '.join(now) or 'nothing'}; explain the run by the version that made it"
-            )
-
-
-def _answered_itself(step: StepRecord) -> bool:
-    return step.status is StepStatus.OK and not step.simulated
-
-
-def _is_alike(step: StepRecord, other: StepRecord | None) -> bool:
-    """Whether the same component answered itself at the same step of another run."""
-    return other is not None and other.component == step.component and _answered_itself(other)
-
-
 def _by_path(run: Run) -> dict[str, StepRecord]:
     return {step.path: step for step in run.steps}
-
-
-def _answered(run: Run) -> list[StepRecord]:
-    """Steps that a component answered itself, but for those that judge the run."""
-    steps = [step for step in run.steps if step.component and step.status is StepStatus.OK and not step.rewards]
-    if not steps:
-        raise UsageError(f"no step of run {run.id} was answered by its component, so there is nothing to explain")
-    return steps
 
 
 def _others(store: Store, run: Run) -> list[Run]:

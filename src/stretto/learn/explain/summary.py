@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, RunExplained, StepExplained
+from stretto.learn.explain.reward_words import reward_head_texts
 from stretto.learn.explain.words import likelier_text, noise, together, trust_of, unusual_texts, value_text
 from stretto.types.words import count_text, number_text
 
@@ -35,7 +36,14 @@ def summary_of(told: RunExplained) -> tuple[str, ...]:
     """What became of it, what it turned on, what made its choices, and what is odd; a sentence or a few each."""
     return tuple(
         sentence
-        for sentence in (_outcome(told), *_changed(told), *_worth(told), *_choices(told), *_unusual(told))
+        for sentence in (
+            _outcome(told),
+            *_changed(told),
+            *_worth(told),
+            *_choices(told),
+            *_unusual(told),
+            *reward_head_texts(told),
+        )
         if sentence
     )
 
@@ -186,4 +194,9 @@ def _is_of_the_run(told: RunExplained, step: StepExplained, choice: ChoiceExplai
 
 
 def _unusual(told: RunExplained) -> list[str]:
-    return [f"{step.path}: {text}" for step in told.steps for choice in step.choices for text in unusual_texts(choice)]
+    return [
+        f"{step.path}: {text}"
+        for step in told.steps
+        for choice in step.choices
+        for text in unusual_texts(choice, step.path)
+    ]

@@ -8,7 +8,8 @@ from typing import Final
 
 import orjson
 
-from stretto.learn.explain.explained import Against, ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
+from stretto.learn.explain.explained import ChoiceExplained, FieldEffect, Part, RunExplained, StepExplained
+from stretto.learn.explain.head_words import odd_choice_heads
 from stretto.types.json import Json
 from stretto.types.words import count_text, number_text
 
@@ -113,35 +114,14 @@ def words_of(choice: ChoiceExplained) -> dict[str, list[Part]]:
     return found
 
 
-def unusual_texts(choice: ChoiceExplained) -> list[str]:
-    """Heads and logits that are out of the ordinary, a sentence each; or that none is."""
-    found = [
-        f"Attention head {head.head} of {head.layer} is out of the ordinary: its gradient ({number_text(head.norm)}) "
-        "lies "
-        + " and ".join(
-            f"{z:+.1f} robust standard deviations from {whom}"
-            for z, whom, against in (
-                (head.z_layer, "the other heads of its layer", Against.LAYER),
-                (head.z_runs, "its own in other runs", Against.RUNS),
-            )
-            if against in head.unusual
-        )
-        + "."
-        for head in choice.heads
-        if head.unusual
-    ]
-    found += [
+def unusual_texts(choice: ChoiceExplained, at: str) -> list[str]:
+    """Heads and logits of a step's choice that are out of the ordinary, a sentence each; or that no head is."""
+    return odd_choice_heads(choice, at) + [
         f"The logit of {each.alternative} ({each.value:+.3f}) is out of the ordinary: {each.z:+.1f} robust standard "
         f"deviations from {0.0 if each.usual is None else each.usual:+.3f}, which is usual in other runs."
         for each in choice.logits
         if each.is_unusual
     ]
-    if choice.heads and not any(head.unusual for head in choice.heads):
-        found.append(
-            f"None of {count_text(len(choice.heads), 'attention head')} is out of the ordinary, by a rule that names "
-            "one in at most 1 of 20 ordinary runs."
-        )
-    return found
 
 
 def rewards_text(effect: FieldEffect) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from stretto.acp.failure import AcpError, Failure
 from stretto.acp.server.tokens import SCHEME, Tokens
-from stretto.learn.explain.page import POLICY
+from stretto.learn.explain.document import POLICY
 from stretto.serve.acp_guard import Header
 from stretto.serve.acp_http import Reply, problem_reply
 from stretto.serve.faces.pages import leads_here

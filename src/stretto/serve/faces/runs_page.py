@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote
 
-from stretto.learn.explain.page import document, html_text
+from stretto.learn.explain.document import document, html_text
 from stretto.store.reading import RunSummary
 from stretto.types.words import number_text
 

@@ -10,10 +10,11 @@ import stretto
 from stretto import Shape
 from stretto.components.python.decorator import component_of
 from stretto.components.torch.component import TorchComponent
-from stretto.learn.explain.chain import ChosenScore, alone
+from stretto.learn.explain.chain import alone
 from stretto.learn.explain.choice import explain_choice
 from stretto.learn.explain.explained import Against, ChoiceExplained, Head
 from stretto.learn.explain.heads import DECLARED, gradient_norms, heads_in
+from stretto.learn.explain.scores import ChosenScore
 from stretto.learn.explain.unusual import heads_and_logits
 from stretto.types.errors import UsageError
 from stretto.types.json import JsonObject
@@ -59,7 +60,7 @@ def test_the_norms_are_those_of_the_gradient_by_hand() -> None:
     score = module(states).tanh().sum()
     (slope,) = torch.autograd.grad(score, module.seen)
     by_hand = slope.view(5, 4, 4).square().sum((0, 2)).sqrt()
-    assert norms["mix"] == pytest.approx(by_hand.tolist(), rel=1e-5)
+    assert norms.by_place["", "mix"] == pytest.approx(by_hand.tolist(), rel=1e-5)
 
 
 def test_multihead_attention_of_torch_has_the_same_gradients_as_the_same_weights_by_hand() -> None:
@@ -72,22 +73,22 @@ def test_multihead_attention_of_torch_has_the_same_gradients_as_the_same_weights
     states = torch.randn(1, 5, 16)
     ours = gradient_norms(heads_in(by_hand), lambda: by_hand(states).tanh().sum())
     theirs = gradient_norms(heads_in(torchs), lambda: torchs(states, states, states)[0].tanh().sum())
-    assert theirs[""] == pytest.approx(ours["mix"], rel=1e-4)
+    assert theirs.by_place["", ""] == pytest.approx(ours.by_place["", "mix"], rel=1e-4)
 
 
 def test_weights_that_are_frozen_have_heads_too_and_no_hook_is_left() -> None:
     module = seeded(nn.TransformerEncoderLayer, 16, 4, 16, dropout=0.0, batch_first=True).eval()
     module.requires_grad_(False)
     norms = gradient_norms(heads_in(module), lambda: module(torch.ones(1, 3, 16)).sum().tanh())
-    assert [*norms] == ["self_attn"]
-    assert len(norms["self_attn"]) == 4
+    assert [*norms.by_place] == [("", "self_attn")]
+    assert len(norms.by_place["", "self_attn"]) == 4
     assert not any(each._forward_hooks or each._forward_pre_hooks for each in module.modules())
 
 
 def test_a_layer_that_is_not_called_has_no_norms() -> None:
     module = nn.ModuleDict({"used": seeded(Attending), "spare": seeded(Attending)})
     norms = gradient_norms(heads_in(module), lambda: module["used"](torch.ones(1, 3, 16)).sum())
-    assert [*norms] == ["used.mix"]
+    assert [*norms.by_place] == [("", "used.mix")]
 
 
 @pytest.mark.parametrize("said", [{"mixed": 4}, {"mix": 0}, {"mix": "4"}, "mix"])
