@@ -1,14 +1,19 @@
-"""A server of workflows in a process of its own: told to stop while it answers, and who may call."""
+"""A server of workflows in a process of its own: told to stop while it answers, who may call, and whose weights act."""
 
 import os
 import signal
+import urllib.request
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import openai
+import orjson
 import pytest
 
+import stretto
+from stretto.components.policy_weights import PolicyWeights
 from stretto.store.sqlite import Store
 from tests.e2e.test_federation import serving
 from tests.unit.serve.faces.served_faces import COMPONENTS, WRITING
@@ -57,3 +62,52 @@ def test_whoever_has_no_token_is_refused_by_every_face(tmp_path: Path) -> None:
             asking(here["http"], "hello")
         assert asking(here["http"], "hello", api_key=token) == "hello (0 before)"
     assert os.environ.get("TOKENS") is None
+
+
+PAINTING = """
+stretto: 1
+name: painting
+components: components.py
+steps:
+  - { name: paint, component: painter, input_mapping: { words: input.words } }
+output: { colour: steps.paint.action }
+"""
+
+PAINTER = """
+import stretto
+
+painter = stretto.SoftmaxPolicy("painter", ("red", "blue"), state=(), buckets=8)
+"""
+
+
+def trained(home: Path) -> Path:
+    """Weights under which blue is certain, beside a workflow that paints."""
+    (home / "workflow.yaml").write_text(PAINTING)
+    (home / "components.py").write_text(PAINTER)
+    workflow = stretto.load(home / "workflow.yaml", store=home / "runs.db")
+    spec = cast("stretto.SoftmaxPolicy", workflow.component("painter")).spec
+    return PolicyWeights.from_dense(spec, np.tile([0.0, 99.0], (8, 1))).save(home / "weights")
+
+
+def read(url: str, body: object = None) -> str:
+    data = None if body is None else orjson.dumps(body)
+    asked = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(asked) as reply:
+        return str(reply.read().decode())
+
+
+def test_runs_served_with_trained_weights_are_explained_by_those_and_by_no_others(tmp_path: Path) -> None:
+    weights = trained(tmp_path)
+    explain = ("--http", ":0", "--explain")
+    with serving(tmp_path, *explain, "--checkpoint", f"painter={weights}") as (here, _):
+        ran = [read(f"{here['http']}/v1/workflows/painting/runs", {"input": {"words": "x"}}) for _ in range(4)]
+        told = orjson.loads(read(f"{here['http']}/v1/workflows/painting/runs/last/explanation"))
+        page = read(f"{here['http']}/runs/last/explanation")
+    assert [orjson.loads(each)["output"] for each in ran] == [{"colour": "blue"}] * 4
+    assert (told["changed"], told["steps"][0]["choices"][0]["chosen"]) == ([], "blue")
+    assert "Not as they were" not in page
+    with serving(tmp_path, *explain) as (here, _):
+        told = orjson.loads(read(f"{here['http']}/v1/workflows/painting/runs/last/explanation"))
+        page = read(f"{here['http']}/runs/last/explanation")
+    assert told["changed"] == ["painter"]
+    assert "Not as they were in the run any more: painter." in page

@@ -1,6 +1,6 @@
 """Components of a workflow served with trained weights."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from stretto.cli.values import read_pairs
@@ -54,6 +54,30 @@ def with_checkpoints(workflow: Workflow, checkpoints: Mapping[str, str]) -> Work
             raise UsageError(f"--checkpoint {name}={path}: '{name}' is of kind {policy.card.kind}; it has no weights")
         workflow = workflow.with_component(policy.with_weights(path))
     return workflow
+
+
+def each_with_checkpoints(workflows: Sequence[Workflow], checkpoints: Mapping[str, str]) -> list[Workflow]:
+    """The workflows, each with those of the weights that are for a component of its own.
+
+    Raises as `with_checkpoints`; for a name that it does not have, only where no other has it.
+    """
+    for name in checkpoints:
+        lacking = [told for each in workflows if (told := _lacks(each, name))]
+        if len(lacking) == len(workflows):
+            raise UsageError("; ".join(lacking))
+    return [
+        with_checkpoints(each, {name: path for name, path in checkpoints.items() if not _lacks(each, name)})
+        for each in workflows
+    ]
+
+
+def _lacks(workflow: Workflow, name: str) -> str:
+    """That a workflow has no component of a name, and what it has; nothing where it has one."""
+    try:
+        workflow.component(name)
+    except UsageError as error:
+        return str(error)
+    return ""
 
 
 def hold_to_pins(run: Run, workflow: Workflow) -> None:

@@ -10,8 +10,9 @@ import typer
 from stretto.cli.acp.doors import Grpc, MaxQueued, MaxRequestBytes, TlsCert, TlsKey, TokenEnv, TokenFile, http_option
 from stretto.cli.acp.place import read_place
 from stretto.cli.acp.serve import tell_stopping, tls_of, warn_of_strangers
+from stretto.cli.checkpoints import each_with_checkpoints, read_checkpoints
 from stretto.cli.help import VerbCommand
-from stretto.cli.options import AsJson, StorePath
+from stretto.cli.options import AsJson, Checkpoint, StorePath
 from stretto.cli.stopping import run_async
 from stretto.cli.terminal import note, print_json
 from stretto.components.web_address import is_here
@@ -76,6 +77,7 @@ def serve(
     tls_key: TlsKey = None,
     token_env: TokenEnv = None,
     token_file: TokenFile = None,
+    checkpoint: Checkpoint = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -113,8 +115,9 @@ def serve(
                 "--json": as_json,
             }
         )
+    weights = read_checkpoints(checkpoint or ())
     kept = Store(store_path(store))
-    faces = Faces([_loaded(file, kept) for file in files], limits)
+    faces = Faces(each_with_checkpoints([_loaded(file, kept) for file in files], weights), limits)
     if mcp_stdio:
         from stretto.serve.faces.stdio import serve_stdio
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import stretto
+from stretto.cli.checkpoints import each_with_checkpoints
 from stretto.components.policy_weights import PolicyWeights
 from tests.unit.cli.conftest import Cli, Told
 
@@ -37,6 +38,14 @@ steps:
 output: {colour: "steps.fill.holds"}
 """
 
+FILLING = """
+stretto: 1
+name: fill
+components: filling.py
+steps: [{name: fill, component: bucket, input_mapping: {colour: "input.colour"}}]
+output: {colour: "steps.fill.holds"}
+"""
+
 
 @pytest.fixture
 def weights(folder: Path) -> Path:
@@ -44,6 +53,8 @@ def weights(folder: Path) -> Path:
     (folder / "components.py").write_text(COMPONENTS)
     (folder / "paint.yaml").write_text(WORKFLOW)
     (folder / "doubt.yaml").write_text(WORKFLOW.replace("bucket", "wall") + "durability: step\n")
+    (folder / "fill.yaml").write_text(FILLING)
+    (folder / "filling.py").write_text(COMPONENTS.replace("painter", "plasterer"))
     workflow = stretto.load(folder / "paint.yaml", store=folder / "runs.db")
     spec = cast("stretto.SoftmaxPolicy", workflow.component("painter")).spec
     dense = np.tile([0.0, 99.0], (8, 1))
@@ -107,3 +118,10 @@ def test_weights_that_cannot_act_are_told_and_nothing_is_run(cli: Cli, weights: 
     assert says in told.err
     assert "bug" not in told.err
     assert "no runs" in cli("runs", "show", "last").err or "no store" in cli("runs", "show", "last").err
+
+
+def test_of_several_workflows_each_is_given_the_weights_of_its_own_components(folder: Path, weights: Path) -> None:
+    painting, filling = stretto.load(folder / "paint.yaml"), stretto.load(folder / "fill.yaml")
+    painted, other = each_with_checkpoints((painting, filling), {"painter": str(weights)})
+    assert painted.component("painter").card.digest != painting.component("painter").card.digest
+    assert other is filling

@@ -28,6 +28,15 @@ UNFIT = READING.replace("reply", "result")
         (("components.py",), "holds components, and no workflow; serve them: stretto acp serve components.py"),
         (("notes.yaml",), "holds components, and no workflow; serve them: stretto acp serve notes.yaml"),
         (("workflow.yaml",), "two components are called 'reading'"),
+        (("--checkpoint", "look=w"), "--checkpoint look=w: 'look' is of kind python; it has no weights"),
+        (("--checkpoint", "lok=w"), "workflow 'reading' has no component 'lok'; it has: card, check, look, pay"),
+        (
+            ("other.yaml", "--checkpoint", "lok=w"),
+            "no component 'lok'; it has: card, check, look, pay; workflow 'other' has no component 'lok'; it has:",
+        ),
+        (("--checkpoint", "w.safetensors"), "--checkpoint 'w.safetensors' is no pair"),
+        (("--checkpoint", "."), "--checkpoint .: the folder holds no joint training"),
+        (("--mcp-stdio", "--checkpoint", "look=w"), "'look' is of kind python; it has no weights"),
     ],
 )
 def test_what_cannot_be_served_is_told_before_anything_is(
@@ -36,6 +45,7 @@ def test_what_cannot_be_served_is_told_before_anything_is(
     (folder / "workflow.yaml").write_text(UNFIT)
     (folder / "components.py").write_text(COMPONENTS)
     (folder / "notes.yaml").write_text("kind: memory\n")
+    (folder / "other.yaml").write_text(UNFIT.replace("name: reading", "name: other"))
     done = cli("serve", "workflow.yaml", *options)
     assert done.code == 2
     assert says in " ".join(done.err.split())
