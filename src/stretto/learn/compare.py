@@ -1,12 +1,14 @@
 """Two sets of runs compared: the paired difference of each metric, with its interval."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from stretto.learn.evaluate import REWARD, Figure, Key, Metric, Table, figure_of, grid, key_of, tables_of
+from stretto.learn.arguments import as_recorded
+from stretto.learn.evaluate import Figure, Key, Metric, Table, figure_of, grid, key_of, named, tables_of
 from stretto.learn.objective import Floats
 from stretto.learn.usable import Recorded
+from stretto.record.model import Run
 from stretto.stats.bootstrap import difference_interval
 from stretto.types.errors import LearningError
 
@@ -20,8 +22,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare(
-    before: Sequence[Recorded],
-    after: Sequence[Recorded],
+    before: Iterable[Run | Recorded],
+    after: Iterable[Run | Recorded],
     metrics: Mapping[str, Metric] | None = None,
     *,
     as_of_ns: int | None = None,
@@ -32,9 +34,9 @@ def compare(
     The interval is that of a hierarchical bootstrap over tasks and seeds. A pair with one value unknown is left
     out. Raises LearningError when a metric has no pair.
     """
-    metrics = metrics if metrics is not None else {"reward": REWARD}
-    apart = {key_of(item) for item in before} ^ {key_of(item) for item in after}
-    figures = {name: _difference(name, before, after, metric, as_of_ns, seed) for name, metric in metrics.items()}
+    metrics, was, now = named(metrics), as_recorded(before), as_recorded(after)
+    apart = {key_of(item) for item in was} ^ {key_of(item) for item in now}
+    figures = {name: _difference(name, was, now, metric, as_of_ns, seed) for name, metric in metrics.items()}
     return Comparison(figures=figures, unpaired=len(apart))
 
 

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from stretto.learn.arguments import as_recorded, each_recorded, one_recorded
 from stretto.learn.objective import Floats
 from stretto.learn.rewards import reward_as_of
 from stretto.learn.usable import Recorded
+from stretto.record.model import Run
 from stretto.stats.bootstrap import Interval, ratio_interval
+from stretto.types.arguments import wrong
 from stretto.types.enums import RunStatus
 from stretto.types.errors import LearningError, UsageError
 
@@ -51,7 +54,7 @@ Table = Mapping[Key, float]
 
 
 def evaluate(
-    recorded: Sequence[Recorded],
+    recorded: Iterable[Run | Recorded],
     metrics: Mapping[str, Metric] | None = None,
     *,
     as_of_ns: int | None = None,
@@ -61,19 +64,31 @@ def evaluate(
 
     Raises LearningError when a metric is known for no run, or one task and seed occurs twice.
     """
-    metrics = metrics if metrics is not None else {"reward": REWARD}
+    runs, metrics = as_recorded(recorded), named(metrics)
     return Evaluation(
-        figures={name: _figure(name, recorded, metric, as_of_ns, seed) for name, metric in metrics.items()},
-        runs=len(recorded),
-        statuses=dict(sorted(Counter(item.run.status for item in recorded if item.run.status is not None).items())),
+        figures={name: _figure(name, runs, metric, as_of_ns, seed) for name, metric in metrics.items()},
+        runs=len(runs),
+        statuses=dict(sorted(Counter(item.run.status for item in runs if item.run.status is not None).items())),
     )
 
 
-def tables_of(recorded: Iterable[Recorded], metric: Metric, as_of_ns: int | None = None) -> tuple[Table, Table]:
+def named(metrics: Mapping[str, Metric] | None) -> Mapping[str, Metric]:
+    """The metrics that were asked for, the mean reward where none was; raises UsageError for what names none."""
+    if metrics is None:
+        return {"reward": REWARD}
+    if not isinstance(metrics, Mapping):
+        raise wrong("metrics", metrics, "a mapping from names to stretto.learn.evaluate.Metric")
+    for name, each in metrics.items():
+        if not isinstance(each, Metric):
+            raise wrong(f"metrics[{name!r}]", each, "a stretto.learn.evaluate.Metric")
+    return metrics
+
+
+def tables_of(recorded: Iterable[Run | Recorded], metric: Metric, as_of_ns: int | None = None) -> tuple[Table, Table]:
     """Numerator and denominator by task and seed, of the runs where both are known."""
     above: dict[Key, float] = {}
     below: dict[Key, float] = {}
-    for item in recorded:
+    for item in each_recorded(recorded):
         key = key_of(item)
         if key in above:
             raise LearningError(f"task '{key[0]}' was run twice with seed {key[1]}; give each of its runs another seed")
@@ -84,14 +99,16 @@ def tables_of(recorded: Iterable[Recorded], metric: Metric, as_of_ns: int | None
     return above, below
 
 
-def terms_of(item: Recorded, as_of_ns: int | None = None) -> dict[str, float | None]:
+def terms_of(item: Run | Recorded, as_of_ns: int | None = None) -> dict[str, float | None]:
     """A run's terms by name, and its total as ``reward``; None is unknown."""
+    item = one_recorded(item)
     terms = {reward.name: reward.value for reward in item.run.rewards}
     return {**terms, "reward": reward_as_of(item.run, item.annotations, as_of_ns)}
 
 
-def key_of(item: Recorded) -> Key:
+def key_of(item: Run | Recorded) -> Key:
     """Task and seed, by which runs of two sides are paired."""
+    item = one_recorded(item)
     return item.run.labels.get("task", ""), item.run.seed
 
 

@@ -13,8 +13,10 @@ from scipy import optimize
 
 from stretto.components.policy import SoftmaxPolicy
 from stretto.components.policy_weights import PolicyWeights
+from stretto.learn.arguments import check_policy
 from stretto.learn.matrix import seen
 from stretto.learn.objective import Bools, Floats, Ints, log_softmax
+from stretto.types.arguments import as_several, check_fields, wrong
 from stretto.types.errors import LearningError, UsageError
 from stretto.types.json import JsonObject
 
@@ -47,6 +49,10 @@ def imitate(
 
     Convex with one minimum, so the result depends on no seed. Raises UsageError for a bad option or example.
     """
+    check_policy(policy)
+    examples = _held(examples)
+    if isinstance(ridge, bool) or not isinstance(ridge, int | float):
+        raise wrong("ridge", ridge, "a number, such as 0.001")
     if not ridge > 0:
         raise UsageError(f"ridge is {ridge}; expected a number above 0, such as 0.001: else weights may grow for ever")
     fit = _Fit(policy, examples, ridge)
@@ -56,6 +62,14 @@ def imitate(
         raise LearningError(f"imitation of {len(examples)} examples did not converge: {found.message}. Raise ridge")
     weights_CK: Floats = found.x.reshape(fit.shape)
     return PolicyWeights.from_rows(policy.spec, fit.columns_C, weights_CK), fit.report(weights_CK)
+
+
+def _held(examples: Sequence[Example]) -> tuple[Example, ...]:
+    kind = "a stretto.learn.imitate.Example"
+    given = as_several("examples", examples, Example, "a list of examples", kind)
+    for number, each in enumerate(given):
+        check_fields(f"examples[{number}]", each)
+    return given
 
 
 class _Fit:

@@ -11,6 +11,7 @@ import msgspec
 
 from stretto.components.loop_lock import LoopLock
 from stretto.components.policy import SoftmaxPolicy
+from stretto.learn.arguments import check_policy
 from stretto.learn.claim import claimed
 from stretto.learn.judged import JudgedRuns
 from stretto.learn.options import MOST_UPDATES, TrainOptions
@@ -20,7 +21,7 @@ from stretto.learn.tasks import tasks_digest
 from stretto.learn.unjudged import Unjudged
 from stretto.learn.update import Learner, UpdateReport
 from stretto.learn.usable import Recorded
-from stretto.types.arguments import wrong
+from stretto.types.arguments import as_path
 from stretto.types.card import ANY_ACTION, Card
 from stretto.types.enums import Effect
 from stretto.types.errors import LearningError, StoreError, UsageError
@@ -53,15 +54,14 @@ class LearningPolicy:
     def __init__(self, policy: SoftmaxPolicy, folder: str | Path, **options: Any) -> None:  # of TrainOptions, checked
         """Raises UsageError for an option that is unknown, out of range or without effect, and for a policy that
         explores nothing."""
-        if not isinstance(policy, SoftmaxPolicy):
-            raise wrong("the policy", policy, "a stretto.SoftmaxPolicy")
+        check_policy(policy)
         self._options = _read(policy.name, options)
         if not policy.options.sample:
             raise UsageError(
                 f"policy '{policy.name}' takes the likeliest alternative and explores nothing; set sample: true"
             )
         self._policy = policy
-        self._folder = Path(folder)
+        self._folder = as_path("folder", folder)
         self._card = _card_of(policy, self._options)
         self._unjudged = Unjudged(self._card)
         self._training: _Training | None = None

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from stretto.learn.arguments import check_workflow
+from stretto.learn.arguments import as_runs, check_workflow
 from stretto.learn.rewards import reward_as_of
 from stretto.learn.usable import ACCIDENTS
 from stretto.record.model import Annotation, Run, StepRecord
@@ -60,7 +60,7 @@ async def reflect(workflow: Workflow, runs: Iterable[Run], *, as_of_ns: int | No
             f"workflow '{workflow.name}' has no component that learns on its own side: one with a method `reflect`, or "
             "one of kind acp whose card claims it; `stretto train` is for policies that learn here"
         )
-    runs = [_held(run, workflow) for run in runs]
+    runs = [_held(run, workflow) for run in as_runs(runs)]
     asked = [each for run in runs for each in _signals(workflow, run, learners, as_of_ns)]
     places = asyncio.Semaphore(AT_ONCE)
 

@@ -6,12 +6,21 @@ from typing import Final
 import msgspec
 
 from stretto.record.model import Annotation, Run
+from stretto.types.arguments import wrong
 from stretto.types.errors import LearningError
 from stretto.types.json import Json
 from stretto.types.learning import Reward, total_reward
 
 REWARD: Final = "reward"
 """Annotation of a run's whole reward. ``reward.<term>`` is that of one term; the total follows with its weight."""
+
+A_RUN: Final = "a run; a store gives one by `store.get(id)`"
+
+
+def check_run(value: object) -> None:
+    """Raise UsageError unless it is a run."""
+    if not isinstance(value, Run):
+        raise wrong("the run", value, A_RUN)
 
 
 def reward_as_of(run: Run, annotations: Iterable[Annotation] = (), as_of_ns: int | None = None) -> float | None:
@@ -20,6 +29,7 @@ def reward_as_of(run: Run, annotations: Iterable[Annotation] = (), as_of_ns: int
     The latest annotation of a name counts; a null value makes what it names unknown. Raises LearningError for a
     value that is no number.
     """
+    check_run(run)
     latest = _latest(run, annotations, as_of_ns)
     if REWARD in latest:
         return _number(run, REWARD, latest[REWARD])
@@ -31,6 +41,7 @@ def terms_as_of(run: Run, annotations: Iterable[Annotation] = (), as_of_ns: int 
 
     Raises LearningError for a value that is no number.
     """
+    check_run(run)
     return _terms(run, _latest(run, annotations, as_of_ns))
 
 

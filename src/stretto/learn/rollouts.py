@@ -11,6 +11,7 @@ from stretto.learn.tasks import RolloutRequest, Task
 from stretto.learn.usable import Recorded
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
+from stretto.types.arguments import as_several, as_tuple
 from stretto.types.ids import RunId
 from stretto.types.protocols import Component
 
@@ -33,18 +34,21 @@ class Rollouts:
 
         Failed runs have an id like any other. Cancelling cancels the runs and seals them.
         """
+        asked = _asked(requests)
         async with self._workflow.with_component(acting) as changed:
-            runs = await changed.run_many(map(_request, requests), concurrency=self._concurrency, on_run=self._on_run)
+            runs = await changed.run_many(asked, concurrency=self._concurrency, on_run=self._on_run)
         return [run.id for run in runs]
 
     async def ran(self, requests: Sequence[RolloutRequest]) -> list[Run]:
         """Run the requests with the components as they stand; in the order of the requests, failed runs too."""
+        asked = _asked(requests)
         async with self._workflow as opened:
-            return await opened.run_many(map(_request, requests), concurrency=self._concurrency, on_run=self._on_run)
+            return await opened.run_many(asked, concurrency=self._concurrency, on_run=self._on_run)
 
     async def read(self, ids: Sequence[RunId]) -> list[Recorded]:
         """Read runs back in this order, with what became known of them; UsageError for one that is not there."""
-        return await asyncio.to_thread(lambda: [self._recorded(run_id) for run_id in ids])
+        given = as_tuple("ids", ids, "a list of runs' ids")
+        return await asyncio.to_thread(lambda: [self._recorded(run_id) for run_id in given])
 
     def _recorded(self, run_id: RunId) -> Recorded:
         store = self._workflow.store
@@ -55,6 +59,11 @@ def request_of(task: Task) -> RunRequest:
     """What a task asks of the workflow, but for the seed."""
     memory = None if task.memory is None else dict(task.memory)
     return RunRequest(input=dict(task.input), reference=task.reference, memory=memory, labels=task.labels)
+
+
+def _asked(requests: Sequence[RolloutRequest]) -> list[RunRequest]:
+    kind = "a stretto.learn.tasks.RolloutRequest"
+    return [_request(each) for each in as_several("requests", requests, RolloutRequest, "a list of requests", kind)]
 
 
 def _request(asked: RolloutRequest) -> RunRequest:

@@ -11,11 +11,12 @@ from typing import Final
 import numpy as np
 
 from stretto.components.policy import SoftmaxPolicy
+from stretto.learn.arguments import check_policy, each_recorded
 from stretto.learn.completeness import Made
 from stretto.learn.matrix import Seen, seen
 from stretto.learn.objective import Bools, Floats, Ints, log_softmax
 from stretto.learn.usable import ACCIDENTS, Downgraded, Exclusion, Recorded, Rules, UsableRuns, UsedRuns
-from stretto.record.model import StepRecord, decoded
+from stretto.record.model import Run, StepRecord, decoded
 from stretto.types.enums import Reason, StepStatus
 from stretto.types.errors import PolicyMismatchError
 from stretto.types.ids import RunId
@@ -60,7 +61,7 @@ class _Fold:
 
 
 def collect(
-    recorded: Iterable[Recorded],
+    recorded: Iterable[Run | Recorded],
     policy: SoftmaxPolicy,
     *,
     on_policy: bool = True,
@@ -73,13 +74,14 @@ def collect(
     `policy` is the component with the weights that acted. Every decision that carries their digest must have the
     log-probability that they give; with `on_policy`, every decision must carry it. Runs and decisions that teach
     nothing are left out before any group statistic, and counted. What `accidents` downgraded is treated as
-    `downgraded` says.
+    `downgraded` says. A run that comes without `Recorded` has the reward that it was sealed with.
 
     Raises PolicyMismatchError when the record and the weights disagree.
     """
+    check_policy(policy)
     rules = Rules(accidents=accidents, downgraded=downgraded, as_of_ns=as_of_ns)
     fold = _Fold(UsableRuns(policy.name, Made.ACTIONS, rules))
-    for item in recorded:
+    for item in each_recorded(recorded):
         _fold_run(fold, item)
     samples = _samples(fold, policy)
     _check_policy(samples, fold, policy, on_policy=on_policy)

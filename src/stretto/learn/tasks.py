@@ -1,7 +1,7 @@
 """Tasks to train on, and the runs that an update asks for: pure functions of the options, so nothing is remembered."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 
 import msgspec
@@ -11,7 +11,7 @@ from stretto.learn.options import TrainOptions
 from stretto.plan.model import Plan
 from stretto.record.canonical import canonical
 from stretto.runtime.asked import training_labels
-from stretto.types.arguments import check_fields, wrong
+from stretto.types.arguments import as_tuple, check_fields, wrong
 from stretto.types.errors import InputError, UsageError
 from stretto.types.ids import Digest, digest_of
 from stretto.types.json import Json, JsonObject
@@ -40,15 +40,25 @@ class RolloutRequest(msgspec.Struct, frozen=True, kw_only=True):
     """All labels of the run: the task's own, and ``task``, ``group``, ``purpose``."""
 
 
-def check_tasks(tasks: Sequence[Task], options: TrainOptions) -> None:
-    """Raise UsageError unless the tasks are named apart and enough for an update."""
-    check_names(tasks)
+def as_tasks(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """The tasks; raises UsageError unless each is one with a name, and no other's."""
+    given = as_tuple("tasks", tasks, "a list of tasks")
+    check_names(given)
+    return given
+
+
+def enough_tasks(tasks: Iterable[Task], options: TrainOptions) -> tuple[Task, ...]:
+    """The tasks of a training; raises UsageError unless they are named apart and enough for an update."""
+    if not isinstance(options, TrainOptions):
+        raise wrong("options", options, "TrainOptions")
+    tasks = as_tasks(tasks)
     if len(tasks) < options.tasks_per_update:
         there = "is 1 task" if len(tasks) == 1 else f"are {len(tasks)} tasks"
         raise UsageError(
             f"tasks_per_update is {options.tasks_per_update}, but there {there}; give more tasks, or set "
             f"tasks_per_update to {max(len(tasks), 1)}"
         )
+    return tasks
 
 
 def hold_to_contract(tasks: Sequence[Task], plan: Plan) -> None:

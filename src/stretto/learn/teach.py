@@ -6,8 +6,9 @@ import msgspec
 
 from stretto.learn.options import TrainOptions
 from stretto.learn.reflect import Reflected
-from stretto.learn.tasks import RolloutRequest, Task, check_tasks, requests_of
+from stretto.learn.tasks import RolloutRequest, Task, enough_tasks, requests_of
 from stretto.record.model import Run
+from stretto.types.arguments import check_text
 from stretto.types.errors import LearningError
 
 Make = Callable[[Sequence[RolloutRequest]], Awaitable[Sequence[Run]]]
@@ -52,7 +53,8 @@ async def teach(
     Weights, and all that is learnt, are the component's. Raises UsageError for tasks that are too few or named alike,
     LearningError where it learns from nothing of an update.
     """
-    check_tasks(tasks, options)
+    check_text("the component", component, "its name")
+    tasks = enough_tasks(tasks, options)
     reports: list[TaughtReport] = []
     for update in range(1, options.updates + 1):
         runs = await make(requests_of(tasks, options, update))

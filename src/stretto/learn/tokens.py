@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stretto.learn.arguments import each_recorded
 from stretto.learn.completeness import Made
 from stretto.learn.joining import Joined, Sampled, joined, sampled_of
 from stretto.learn.objective import Ints
+from stretto.learn.rewards import check_run
 from stretto.learn.usable import ACCIDENTS, Downgraded, Exclusion, Recorded, Rules, UsableRuns, UsedRuns
 from stretto.record.model import Run, StepRecord
+from stretto.types.arguments import check_text
 from stretto.types.enums import Reason, StepStatus
 from stretto.types.errors import LearningError
 
@@ -45,7 +48,7 @@ class _Fold:
 
 
 def collect_tokens(
-    recorded: Iterable[Recorded],
+    recorded: Iterable[Run | Recorded],
     component: str,
     *,
     accidents: frozenset[Reason] = ACCIDENTS,
@@ -57,9 +60,10 @@ def collect_tokens(
     A call whose prompt begins with an earlier call's prompt and answer goes on with its sequence: what lies between is
     there and not learnt from. Any other begins one of its own, so every token is learnt from once.
     """
+    check_text("the component", component, "its name")
     rules = Rules(accidents=accidents, downgraded=downgraded, as_of_ns=as_of_ns)
     fold = _Fold(UsableRuns(component, Made.MODEL_CALLS, rules))
-    for item in recorded:
+    for item in each_recorded(recorded):
         _fold_run(fold, item)
     return TokenSamples(
         component=component,
@@ -71,12 +75,13 @@ def collect_tokens(
 
 def models_of(run: Run) -> set[str]:
     """The components of a run that recorded completions."""
+    check_run(run)
     return {step.component for step in run.steps if step.model_calls and step.component}
 
 
-def only_model(recorded: Iterable[Recorded]) -> str:
+def only_model(recorded: Iterable[Run | Recorded]) -> str:
     """The one component that completed anything in these runs. Raises LearningError when there is none, or several."""
-    found = sorted({name for item in recorded for name in models_of(item.run)})
+    found = sorted({name for item in each_recorded(recorded) for name in models_of(item.run)})
     match found:
         case [name]:
             return name

@@ -9,14 +9,16 @@ from pathlib import Path
 import msgspec
 
 from stretto.components.policy import SoftmaxPolicy
+from stretto.learn.arguments import check_policy
 from stretto.learn.claim import claimed
 from stretto.learn.options import TrainOptions
 from stretto.learn.resuming import held_already
 from stretto.learn.samples import collect
 from stretto.learn.state import Progress, TrainFolder, advanced, taken_up
-from stretto.learn.tasks import RolloutRequest, Task, check_tasks, requests_of, tasks_digest
+from stretto.learn.tasks import RolloutRequest, Task, enough_tasks, requests_of, tasks_digest
 from stretto.learn.update import Learner, UpdateReport
 from stretto.learn.usable import Recorded
+from stretto.types.arguments import as_path
 from stretto.types.errors import LearningError, UsageError
 from stretto.types.ids import RunId
 
@@ -45,7 +47,7 @@ async def train(
     *,
     rollout: Rollout,
     read: Read,
-    folder: Path,
+    folder: str | Path,
     options: TrainOptions | None = None,
     resume: bool = False,
     on_update: OnUpdate | None = None,
@@ -61,8 +63,9 @@ async def train(
     `resume`, none, or when another training is at work in it;
     PolicyMismatchError or LearningError when the runs cannot be learnt from.
     """
-    options = options or TrainOptions()
-    check_tasks(tasks, options)
+    check_policy(policy)
+    options, folder = options or TrainOptions(), as_path("folder", folder)
+    tasks = enough_tasks(tasks, options)
     if not policy.options.sample:
         raise UsageError(
             f"policy '{policy.name}' takes the likeliest alternative and explores nothing; set sample: true"

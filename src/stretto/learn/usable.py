@@ -12,8 +12,9 @@ import numpy as np
 from stretto.learn.advantage import Advantages, Scale, group_advantages
 from stretto.learn.completeness import Made, dropped_fields
 from stretto.learn.objective import Floats, Ints
-from stretto.learn.rewards import reward_as_of
+from stretto.learn.rewards import check_run, reward_as_of
 from stretto.record.model import Annotation, Run
+from stretto.types.arguments import as_several, wrong
 from stretto.types.enums import Reason, RunStatus
 from stretto.types.ids import RunId
 
@@ -71,6 +72,13 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     run: Run
     annotations: tuple[Annotation, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_run(self.run)
+        several, one = "a list of annotations, as a store's `annotations(id)`", "an annotation"
+        msgspec.structs.force_setattr(
+            self, "annotations", as_several("annotations", self.annotations, Annotation, several, one)
+        )
+
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """Whose rewards are compared with each other: always both, never one implied."""
@@ -88,6 +96,13 @@ class Rules:
     downgraded: Downgraded = Downgraded.EXCLUDE
     as_of_ns: int | None = None
     """Rewards are those known then (UTC, nanoseconds); None is now."""
+
+    def __post_init__(self) -> None:
+        """Take a text for the member that it names; UsageError for one that names none."""
+        try:
+            object.__setattr__(self, "downgraded", Downgraded(self.downgraded))
+        except ValueError:
+            raise wrong("downgraded", self.downgraded, f"one of {', '.join(Downgraded)}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,13 @@
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from stretto.types.errors import UsageError
+
+_T = TypeVar("_T")
 
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
@@ -69,9 +71,23 @@ def as_tuple(
     what: str, value: object, expected: str = "a list"
 ) -> tuple[Any, ...]:  # Any: whoever asked knows what is in it, or looks
     """A list's items; raises UsageError for one text, which Python would take for its characters, and for no list."""
+    return tuple(as_items(what, value, expected))
+
+
+def as_items(what: str, value: object, expected: str = "a list") -> Iterable[Any]:  # Any: as of `as_tuple`
+    """The same without holding all of them at once: for what a store reads a page at a time."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise wrong(what, value, expected)
-    return tuple(value)
+    return value
+
+
+def as_several(what: str, value: object, kind: type[_T], expected: str, each_expected: str) -> tuple[_T, ...]:
+    """A list's items, all of one class; raises UsageError for no list, and for the first that is another."""
+    given = as_tuple(what, value, expected)
+    for number, each in enumerate(given):
+        if not isinstance(each, kind):
+            raise wrong(f"{what}[{number}]", each, each_expected)
+    return given
 
 
 def check_fields(what: str, record: msgspec.Struct) -> None:

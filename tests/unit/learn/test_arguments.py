@@ -87,8 +87,3 @@ def test_a_run_is_explained_by_itself_or_by_its_id(tmp_path: Path, run: Any) -> 
     workflow = module_of(tmp_path, STEPS, head=HEAD, output=OUTPUT).workflow
     with pytest.raises(UsageError, match=r"the run is .*expected a run, its id, or 'last'"):
         run_virtual(stretto.explain(workflow, run))
-
-
-def test_a_policy_that_learns_is_made_of_a_policy(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"the policy is 'policy\.yaml'; expected a stretto\.SoftmaxPolicy"):
-        stretto.LearningPolicy("policy.yaml", tmp_path)  # type: ignore[arg-type]  # the slip

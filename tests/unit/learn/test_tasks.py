@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from stretto.learn.options import TrainOptions
-from stretto.learn.tasks import Task, check_tasks, requests_of, tasks_digest
+from stretto.learn.tasks import Task, enough_tasks, requests_of, tasks_digest
 from stretto.types.errors import UsageError
 
 TASKS = [Task(name=f"t{i}", input={"words": str(i)}, labels={"split": "train"}) for i in range(5)]
@@ -61,7 +61,7 @@ def test_seeds_are_json_integers_and_all_different() -> None:
 )
 def test_tasks_that_cannot_fill_an_update_are_refused(tasks: list[Task], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        check_tasks(tasks, OPTIONS)
+        enough_tasks(tasks, OPTIONS)
 
 
 def test_tasks_are_the_same_only_with_the_same_content_and_order() -> None:

@@ -9,7 +9,7 @@ from stretto.learn.adversity.perturbation import bits
 from stretto.learn.adversity.vagueness import MESSAGES, Sides
 from stretto.learn.arguments import check_workflow
 from stretto.learn.rollouts import Rollouts
-from stretto.learn.tasks import RolloutRequest, Task
+from stretto.learn.tasks import RolloutRequest, Task, as_tasks
 from stretto.learn.usable import Recorded
 from stretto.plan.places import places_of, step_of
 from stretto.record.model import Run
@@ -26,6 +26,7 @@ PURPOSE: Final = "vagueness"
 
 def requests_for(tasks: Sequence[Task], *, runs: int = 1, seed: int = 0) -> list[RolloutRequest]:
     """So many runs of each task, each under a seed of its own."""
+    given = as_tasks(tasks)
     return [
         RolloutRequest(
             task=task,
@@ -33,7 +34,7 @@ def requests_for(tasks: Sequence[Task], *, runs: int = 1, seed: int = 0) -> list
             labels={**task.labels, "task": task.name, "purpose": PURPOSE},
         )
         for again in range(runs)
-        for task in tasks
+        for task in given
     ]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from stretto.components.policy import SoftmaxPolicy
 from stretto.components.policy_facts import named_about, named_features
 from stretto.components.policy_features import BIAS
+from stretto.learn.arguments import check_policy
 from stretto.learn.explain.explained import ChoiceExplained, Logit, Part
 from stretto.learn.explain.ordinary import Floats
 from stretto.learn.faith import Faithfulness
@@ -27,6 +28,7 @@ def explain_policy(policy: SoftmaxPolicy, request: JsonObject, action: Action) -
 
     The baseline is what is left without any feature: the prior and what is always on.
     """
+    check_policy(policy)
     available_A = np.array(action.available or [True] * len(action.support))
     chosen = action.support.index(action.chosen)
     found = [*_features(policy, request), *_about(policy, request)]

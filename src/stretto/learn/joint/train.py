@@ -24,10 +24,10 @@ from stretto.learn.joint.report import HeldOutReport, JointReport
 from stretto.learn.joint.state import digests_of, keep_state, keep_weights, take_up
 from stretto.learn.joint.update import Updating
 from stretto.learn.surrogates.report import SurrogateReport
-from stretto.learn.tasks import Task, check_names, tasks_digest
+from stretto.learn.tasks import Task, as_tasks, tasks_digest
 from stretto.learn.update import MOST_SKIPPED
 from stretto.runtime.workflow import Workflow
-from stretto.types.arguments import as_tuple, wrong
+from stretto.types.arguments import wrong
 from stretto.types.errors import LearningError
 from stretto.types.protocols import Trainable
 
@@ -68,8 +68,7 @@ def train_jointly(
     if not isinstance(options, JointOptions):
         raise wrong("options", options, "JointOptions")
     check_perturbations(perturb)
-    tasks = as_tuple("tasks", tasks, "a list of tasks")
-    check_names(tasks)
+    tasks = as_tasks(tasks)
     folds = folds_of(tasks, options)
     kept = JointFolder(folder)
     kept.check(resume=resume)

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from stretto.engine.meaning import ALIGNMENTS
+from stretto.learn.rewards import check_run
 from stretto.learn.semantics.samples import Sample
 from stretto.record.model import Annotation, Run
 from stretto.types.ids import RunId
@@ -61,6 +62,7 @@ def alignments_of(run: Run) -> Iterator[Alignment]:
 
     Those of simulated steps did not come of what people said, and a reused step was counted where it really happened.
     """
+    check_run(run)
     if not run.simulated:
         yield from _noted(run, "", run.evidence)
     for step in run.steps:
