@@ -1,5 +1,6 @@
 """The learning curve of a joint training, in the terminal and as a picture; both by extra ``curves``."""
 
+import math
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,7 +33,8 @@ def shown_in_terminal(reports: Sequence[JointReport]) -> Text:
     figure.theme("colorless")
     drawn = [(report.update, report.reward_mean) for report in reports if report.reward_mean is not None]
     held_out = [(each.update, each.held_out.reward_mean) for each in reports if each.held_out is not None]
-    for points, marker in ((drawn, "dot"), (held_out, "braille")):
+    for each, marker in ((drawn, "dot"), (held_out, "braille")):
+        points = [(update, reward) for update, reward in each if math.isfinite(reward)]  # NaN ends the process there
         if points:
             signal = figure.signal(*zip(*points, strict=True), marker=marker)
             signal.lines(active=marker == "braille")

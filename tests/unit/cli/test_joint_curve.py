@@ -1,5 +1,6 @@
 """A learning curve, in the terminal and as a picture."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ CURVES = {
     "skipped and unknown": [report(1, None, skipped="unknown"), report(2, 0.3), report(3, 0.1, skipped="nan")],
     "the start alone": [report(0, held_out=0.1)],
     "nothing known": [report(1, None, skipped="unknown")],
+    "no numbers": [report(0, held_out=math.nan), report(1, math.inf, 0.2), report(2, math.nan), report(3, 0.3)],
 }
 
 
