@@ -226,6 +226,15 @@ class CausalLm(nn.Module):
                 f"{self._base.digest.hex()[:8]}: give the model that it was learnt on, or train again"
             )
 
+    def learnt_with(self) -> dict[str, Json]:
+        """What decides what a checkpoint's numbers mean, and is in none of them."""
+        lora = self.options.lora
+        if lora is None:
+            return {}
+        layers = {each.partition(".lora_")[0] for each in self._learns if each.startswith("model.")}
+        kinds = sorted({layer.rpartition(".")[2] for layer in layers})
+        return {"lora.rank": lora.rank, "lora.alpha": lora.counts, "lora.targets": [*kinds]}
+
     def extra_repr(self) -> str:
         """What decides beside the model's layers: the component's digest covers it."""
         return self.options.described

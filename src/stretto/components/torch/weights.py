@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from stretto.components.tensor_file import read_tensors, write_tensors
+from stretto.components.torch.learnt_with import header_of, hold_to
 from stretto.record.canonical import canonical
 from stretto.types.errors import StoreError, UsageError
 from stretto.types.ids import Digest
@@ -26,13 +27,14 @@ def weights_digest(state: Mapping[str, Tensor]) -> Digest:
 
 
 def save_weights(module: nn.Module, folder: Path) -> Path:
-    """Write ``<digest>.safetensors`` into the folder, whole or not at all; returns its path.
+    """Write ``<digest>.safetensors`` into the folder, whole or not at all, with what they were learnt with.
 
-    Raises UsageError for a type of numbers that numpy does not have, such as bfloat16.
+    Returns its path. Raises UsageError for a type of numbers that numpy does not have, such as bfloat16.
     """
     state = module.state_dict()
     path = folder / f"{weights_digest(state)}.safetensors"
-    write_tensors(path, {name: numbers_of(name, tensor) for name, tensor in state.items()}, b"{}")
+    arrays = {name: numbers_of(name, tensor) for name, tensor in state.items()}
+    write_tensors(path, arrays, header_of(module))
     return path
 
 
@@ -51,9 +53,11 @@ def numbers_of(name: str, tensor: Tensor) -> npt.NDArray[Any]:
 def load_weights(module: nn.Module, path: Path, component: str) -> None:
     """Put a file's weights in.
 
-    Raises UsageError when they are of another module, StoreError when the file is not whole or was renamed.
+    Raises UsageError when they are of another module, or were learnt with what this one has not; StoreError when the
+    file is not whole or was renamed.
     """
-    arrays, _ = read_tensors(path)
+    arrays, header = read_tensors(path)
+    hold_to(header, module, path, component)
     state = {name: torch.from_numpy(array) for name, array in arrays.items()}
     found = {name: list(tensor.shape) for name, tensor in state.items()}
     wanted = {name: list(tensor.shape) for name, tensor in module.state_dict().items()}

@@ -19,7 +19,7 @@ from stretto.learn import as_module
 from stretto.learn.joint import JointOptions, train_jointly
 from stretto.learn.tasks import Task
 from stretto.types.enums import Reason, RunStatus
-from stretto.types.errors import ContractError, MissingExtraError, SpecError
+from stretto.types.errors import ContractError, MissingExtraError, SpecError, UsageError
 from tests.unit.components.causal_lm import tiny
 
 COMPONENTS = f"""
@@ -137,6 +137,8 @@ def test_a_gradient_passes_it_and_the_model_itself_is_neither_changed_nor_copied
         saved = made.save(folder)
     with load(folder, **{"lora: { rank: 2 }": f"lora: {{ rank: 2 }}\n    checkpoint: {saved.name}"}) as again:
         assert again.component("reader").card.digest == made.card.digest
+    with pytest.raises(UsageError, match=r"learnt with lora.alpha 4, and component 'reader' has lora.alpha 8: "):
+        load(folder, **{"lora: { rank: 2 }": f"lora: {{ rank: 2, alpha: 8 }}\n    checkpoint: {saved.name}"})
 
 
 def test_a_prompt_beyond_the_window_fails_its_run_and_no_other_of_the_batch(folder: Path) -> None:
