@@ -66,7 +66,7 @@ class PolicyTraining:
             async with self._workflow:
                 return await train_policy(
                     self._policy, self._tasks, rollout=rollouts.make, read=rollouts.read, folder=self._folder,
-                    options=self._options, resume=self._resume, on_update=self._after,
+                    options=self._options, code=self._workflow.code(), resume=self._resume, on_update=self._after,
                 )  # fmt: skip
 
     def _after(self, report: UpdateReport) -> None:

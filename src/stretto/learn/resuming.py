@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from stretto.spec.suggest import nearest
 from stretto.types.errors import StoreError, UsageError
+from stretto.types.ids import Digest
 
 
 class _Progress(Protocol):
@@ -17,6 +18,10 @@ class _Progress(Protocol):
 
 
 Progress = TypeVar("Progress", bound=_Progress)
+
+Code: TypeAlias = Mapping[str, Digest]
+"""Digests of the Python files that components are made of, by path from the workflow's: of a helper that one calls, its
+own digest, which recorded runs are pinned to, tells nothing."""
 
 
 def read_progress(path: Path, header: bytes, kind: type[Progress], what: str, form: str) -> Progress:
@@ -53,6 +58,20 @@ def changed_options(was: Mapping[str, Any], now: Mapping[str, Any], names: Itera
 
 def _told(options: Mapping[str, Any], name: str) -> str:
     return json.dumps(options[name]).strip('"') if name in options else "not set"
+
+
+def changed_code(was: Code | None, now: Code | None) -> list[str]:
+    """Each file of the components' code that differs, in words; nothing where one of the two did not look."""
+    if was is None or now is None:
+        return []
+    names = [name for name in sorted({**was, **now}) if was.get(name) != now.get(name)]
+    return [f"the code in {name} {_what_became(name, was, now)}" for name in names]
+
+
+def _what_became(name: str, was: Code, now: Code) -> str:
+    if name in was and name in now:
+        return "is another"
+    return "is no longer there, or not imported" if name in was else "is new"
 
 
 def hold_to_same(folder: Path, changed: Sequence[str]) -> None:

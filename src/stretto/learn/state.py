@@ -18,7 +18,7 @@ import numpy.typing as npt
 from stretto.components.policy_weights import PolicyWeights
 from stretto.components.tensor_file import read_tensors, write_tensors
 from stretto.learn.options import TrainOptions
-from stretto.learn.resuming import changed_options, hold_to_same, nothing_held, read_progress
+from stretto.learn.resuming import Code, changed_code, changed_options, hold_to_same, nothing_held, read_progress
 from stretto.learn.samples import Samples
 from stretto.learn.update import Learner, UpdateReport
 from stretto.types.ids import Digest
@@ -37,6 +37,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """Weights that it has reached."""
     tasks: Digest
     options: TrainOptions
+    code: Code | None = None
+    """Of the components that its runs call; None where nobody looked, or an older release began it."""
     reports: tuple[UpdateReport, ...] = ()
     """Of every update made, in order."""
     format: str = FORMAT
@@ -96,10 +98,10 @@ def taken_up(kept: TrainFolder, learner: Learner, fresh: Progress) -> Progress:
     Raises UsageError unless that may go on with it, StoreError where it cannot be read.
     """
     progress, moments = kept.load()
-    check_resumable(progress, fresh.options, fresh.tasks, fresh.start, kept.folder)
+    _hold_to(progress, fresh, kept.folder)
     learner.adam.restore(moments)
     learner.dense_FK = learner.start.with_weights(str(kept.checkpoint(progress.weights))).weights.dense_FK.copy()
-    return msgspec.structs.replace(progress, options=fresh.options)
+    return msgspec.structs.replace(progress, options=fresh.options, code=fresh.code)
 
 
 def advanced(kept: TrainFolder, learner: Learner, progress: Progress, samples: Samples) -> Progress:
@@ -110,14 +112,14 @@ def advanced(kept: TrainFolder, learner: Learner, progress: Progress, samples: S
     return progress
 
 
-def check_resumable(progress: Progress, options: TrainOptions, tasks: Digest, start: Digest, folder: Path) -> None:
-    """Raise UsageError unless a training may go on with these options, tasks and start; `updates` may differ."""
-    changed = _changed(progress.options, options)
-    if progress.tasks != tasks:
+def _hold_to(progress: Progress, fresh: Progress, folder: Path) -> None:
+    """Raise UsageError unless a training may go on as `fresh` would begin now; `updates` may differ."""
+    changed = _changed(progress.options, fresh.options)
+    if progress.tasks != fresh.tasks:
         changed.append("the tasks are others")
-    if progress.start != start:
-        changed.append(f"the weights to start from were {progress.start[:8]} and are now {start[:8]}")
-    hold_to_same(folder, changed)
+    if progress.start != fresh.start:
+        changed.append(f"the weights to start from were {progress.start[:8]} and are now {fresh.start[:8]}")
+    hold_to_same(folder, [*changed, *changed_code(progress.code, fresh.code)])
 
 
 def _changed(before: TrainOptions, now: TrainOptions) -> list[str]:

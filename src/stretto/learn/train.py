@@ -12,7 +12,7 @@ from stretto.components.policy import SoftmaxPolicy
 from stretto.learn.arguments import check_policy
 from stretto.learn.claim import claimed
 from stretto.learn.options import TrainOptions
-from stretto.learn.resuming import held_already
+from stretto.learn.resuming import Code, held_already
 from stretto.learn.samples import collect
 from stretto.learn.state import Progress, TrainFolder, advanced, taken_up
 from stretto.learn.tasks import RolloutRequest, Task, enough_tasks, requests_of, tasks_digest
@@ -49,6 +49,7 @@ async def train(
     read: Read,
     folder: str | Path,
     options: TrainOptions | None = None,
+    code: Code | None = None,
     resume: bool = False,
     on_update: OnUpdate | None = None,
 ) -> TrainResult:
@@ -56,8 +57,9 @@ async def train(
 
     Everything is kept in `folder` after each update. With `resume` a training goes on from there and comes to the
     same numbers as one that was never interrupted, given runs that depend on their seeds only; `updates` may be
-    raised. Cancelling is safe at any moment: what was begun of an update is made again. An update whose runs were all
-    lost to accidents is skipped, and told in the log; a fourth in a row raises LearningError, and `resume` tries again.
+    raised. `code`, the workflow's as `Workflow.code` gives it, must then be the same. Cancelling is safe at any
+    moment: what was begun of an update is made again. An update whose runs were all lost to accidents is skipped, and
+    told in the log; a fourth in a row raises LearningError, and `resume` tries again.
 
     Raises UsageError when the folder holds a training and `resume` is not set, holds another one or, with
     `resume`, none, or when another training is at work in it;
@@ -74,7 +76,7 @@ async def train(
     if resume:
         kept.check_started()
     with claimed(folder):
-        return await _trained(policy, tasks, rollout, read, kept, options, on_update, resume=resume)
+        return await _trained(policy, tasks, rollout, read, kept, options, code, on_update, resume=resume)
 
 
 async def _trained(
@@ -84,6 +86,7 @@ async def _trained(
     read: Read,
     kept: TrainFolder,
     options: TrainOptions,
+    code: Code | None,
     on_update: OnUpdate | None,
     *,
     resume: bool,
@@ -92,7 +95,11 @@ async def _trained(
     start = policy.with_weights(str(kept.save_weights(policy.weights)))
     learner = Learner(start, options)
     progress = Progress(
-        start=start.weights_digest, weights=start.weights_digest, tasks=tasks_digest(tasks), options=options
+        start=start.weights_digest,
+        weights=start.weights_digest,
+        tasks=tasks_digest(tasks),
+        options=options,
+        code=code,
     )
     if kept.begun:
         progress = _resumed(kept, learner, progress, resume=resume)

@@ -11,6 +11,7 @@ from stretto.plan.model import BusinessFallback, Plan
 from stretto.runtime.catalog import ComponentCatalog
 from stretto.runtime.tunable import Tunable
 from stretto.runtime.tuning import Compiles
+from stretto.types.ids import Digest
 from stretto.types.setting import SettingValue
 
 NEVER: Final = sys.maxsize
@@ -34,6 +35,10 @@ class Alone:
     def tunable(self) -> dict[str, Tunable]:
         """What settings can name, by key."""
         return self._source.tunable()
+
+    def code(self) -> dict[str, Digest]:
+        """Digests of the Python files that components are made of, by path."""
+        return self._source.code()
 
 
 def _always_tried(business: BusinessFallback) -> BusinessFallback:

@@ -16,6 +16,7 @@ from stretto.plan.finding import DEFAULT_COMPONENTS
 from stretto.plan.model import Plan
 from stretto.runtime.aligners import find_aligner
 from stretto.runtime.catalog import ComponentCatalog
+from stretto.runtime.code_beside import Declared, code_beside
 from stretto.runtime.side_by_side import Maker, made_side_by_side
 from stretto.runtime.tunable import Tunable, changed_specs, tunables_of
 from stretto.runtime.workflow import Workflow
@@ -27,6 +28,7 @@ from stretto.spec.workflow import load_workflow, no_file
 from stretto.store.sqlite import Store
 from stretto.types.arguments import as_path
 from stretto.types.errors import Problem, SpecError
+from stretto.types.ids import Digest
 from stretto.types.protocols import Component
 from stretto.types.setting import SettingValue
 
@@ -84,6 +86,16 @@ class Loader:
         below = {step: loader.tunable() for step, loader in inner.items() if loader is not None}
         return tunables_of(self._path.resolve(), found, below)
 
+    def code(self) -> dict[str, Digest]:
+        """Digests of the Python files that its components are made of, and of workflows inside it, once it was
+        compiled; by path from its folder."""
+        return code_beside(self._path.parent, self._declared())
+
+    def _declared(self) -> dict[Path, tuple[Declared, ...]]:
+        """What every file of it declares."""
+        below = (loader._declared() for loader in self._inner.values())  # noqa: SLF001  # of its own class
+        return {self._path: self._declarations()} | {file: each for inner in below for file, each in inner.items()}
+
     def _specs(self) -> dict[Path, WorkflowSpec]:
         """Every file of it, as read."""
         below = (loader._specs() for loader in self._inner.values())  # noqa: SLF001  # of its own class
@@ -126,9 +138,7 @@ class Loader:
         report.raise_if_any()
         return found
 
-    def _made_of(
-        self, declared: ComponentFile | ComponentDecl, folder: Path, asked: Maker | None
-    ) -> Mapping[str, Component]:
+    def _made_of(self, declared: Declared, folder: Path, asked: Maker | None) -> Mapping[str, Component]:
         if isinstance(declared, ComponentFile):
             return self._made.once(self._beside(declared.path.value), load_components)
         return {declared.name.value: build_component(declared, folder=folder) if asked is None else asked()}
@@ -152,7 +162,7 @@ class Loader:
         made = made_side_by_side(makers)
         return dict(zip(declared, made, strict=False)), dict(zip(addresses, made[len(declared) :], strict=True))
 
-    def _declarations(self) -> tuple[ComponentFile | ComponentDecl, ...]:
+    def _declarations(self) -> tuple[Declared, ...]:
         spec: WorkflowSpec = self._spec
         if spec.components or not self._beside(DEFAULT_COMPONENTS).is_file():
             return spec.components

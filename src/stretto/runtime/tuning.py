@@ -23,6 +23,7 @@ from stretto.spec.tunable_values import SOURCE
 from stretto.store.sqlite import Store
 from stretto.types.arguments import check_text, check_whole, wrong
 from stretto.types.errors import SpecError, StrettoError, UsageError
+from stretto.types.ids import Digest
 from stretto.types.setting import Setting, SettingValue
 
 _log: Final = logging.getLogger(__name__)
@@ -41,6 +42,10 @@ class Compiles(Protocol):
 
     def tunable(self) -> dict[str, Tunable]:
         """What settings can name, by key."""
+        ...
+
+    def code(self) -> dict[str, Digest]:
+        """Digests of the Python files that components are made of, by path."""
         ...
 
 

@@ -46,6 +46,7 @@ from stretto.store.sqlite import Store
 from stretto.types.arguments import check_text
 from stretto.types.budget import BudgetSpec
 from stretto.types.errors import UsageError
+from stretto.types.ids import Digest
 from stretto.types.json import Json, JsonObject
 from stretto.types.protocols import Component
 from stretto.types.setting import Setting
@@ -114,6 +115,12 @@ class Workflow:
         if found is None:
             raise UsageError(f"workflow '{self.name}' has no component '{name}'; it has: {', '.join(known.names())}")
         return found
+
+    def code(self) -> dict[str, Digest]:
+        """Digests of the Python files that its components are made of, as they are now, by path from its folder: those
+        that its files name, and what these import of their folder. Components put in place of others are not looked at.
+        """
+        return self._source.code()
 
     def with_component(self, component: Component | Callable[..., Any]) -> "Workflow":
         """This workflow with another component in place of its namesake, compiled again.

@@ -103,6 +103,33 @@ def test_a_training_that_is_not_the_same_is_refused_with_what_differs(cli: Cli, 
     assert f"cannot be resumed: {what}" in told.err
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"helper.py": "N = 2\n"}, "the code in helper.py is another. Give"),
+        ({"helper.py": None}, "the code in helper.py is no longer there, or not imported. Give"),
+        ({"notes.txt": "otherwise"}, None),
+        ({}, None),
+    ],
+)
+def test_a_training_goes_on_with_the_code_that_it_began_with(
+    cli: Cli, desk: Path, changes: dict[str, str | None], expected: str | None
+) -> None:
+    components = desk / "components.py"
+    optional = "try:\n    import helper\nexcept ImportError:\n    pass\n"
+    components.write_text(components.read_text() + optional)
+    (desk / "helper.py").write_text("N = 1\n")
+    cli(*FIRST, "--set", "updates=1")
+    for name, text in changes.items():
+        if text is None:
+            (desk / name).unlink()
+        else:
+            (desk / name).write_text(text)
+    told = cli(*FIRST, "--resume", "--set", "updates=2")
+    assert (told.code, "cannot be resumed" in told.err) == ((0, False) if expected is None else (2, True)), told.err
+    assert expected is None or f"cannot be resumed: {expected}" in told.err
+
+
 def test_an_unknown_reward_teaches_nothing_and_says_so(cli: Cli, desk: Path) -> None:
     components = desk / "components.py"
     components.write_text(components.read_text().replace("return 1.0 if found else 0.0", "return None"))

@@ -8,7 +8,7 @@ import msgspec
 
 from stretto.components.tensor_file import read_header
 from stretto.learn.joint.options import JointOptions
-from stretto.learn.resuming import held_already, nothing_held, read_progress
+from stretto.learn.resuming import Code, held_already, nothing_held, read_progress
 from stretto.learn.surrogates.manifest import Manifest as SurrogateManifest
 from stretto.record.model import Manifest
 from stretto.types.ids import Digest
@@ -44,6 +44,8 @@ class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
     """Of the workflow that it began with: its file, and each component with its weights."""
     tasks: Digest
     options: JointOptions
+    code: Code | None = None
+    """Of its components; None of a training that an older release began."""
     perturbed: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Of each component that is perturbed, how."""
     surrogates: Mapping[str, SurrogateManifest] = msgspec.field(default_factory=dict)

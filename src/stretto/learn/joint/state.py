@@ -23,7 +23,7 @@ from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.joint.learners import Arrays, Learners, learning_in, module_of
 from stretto.learn.joint.options import JointOptions
 from stretto.learn.joint.progress import STATE, WEIGHTS, JointFolder, JointProgress
-from stretto.learn.resuming import changed_options, hold_to_same
+from stretto.learn.resuming import changed_code, changed_options, hold_to_same
 from stretto.record.model import Manifest
 from stretto.types.errors import StoreError
 from stretto.types.ids import Digest
@@ -100,6 +100,7 @@ def take_up(
         *changed_options(was, is_now, {**was, **is_now}),
         *(["the tasks are others"] if progress.tasks != fresh.tasks else []),
         *_changed_workflow(progress.manifest, fresh.manifest),
+        *changed_code(progress.code, fresh.code),
         *_changed_perturbations(progress.perturbed, fresh.perturbed),
     ]
     hold_to_same(kept.folder, changed)
@@ -109,7 +110,7 @@ def take_up(
             tensor.copy_(torch.from_numpy(arrays[f"{WEIGHTS}/{key}"]))
     learners.restore(arrays)
     _restore_surrogates(module, progress, arrays)
-    return msgspec.structs.replace(progress, options=fresh.options)
+    return msgspec.structs.replace(progress, options=fresh.options, code=fresh.code)
 
 
 def _whole(kept: JointFolder, progress: JointProgress) -> Arrays:

@@ -73,7 +73,11 @@ def train_jointly(
     kept = JointFolder(folder)
     kept.check(resume=resume)
     fresh = JointProgress(
-        manifest=workflow.plan.manifest, tasks=tasks_digest(tasks), options=options, perturbed=described(perturb)
+        manifest=workflow.plan.manifest,
+        tasks=tasks_digest(tasks),
+        options=options,
+        code=workflow.code(),
+        perturbed=described(perturb),
     )
     module = learning_module(workflow, options, perturb)
     with _Training(workflow, module, folds, kept, fresh) as training, claimed(folder):

@@ -1,7 +1,9 @@
 """A joint training that was stopped, wherever, goes on to the numbers of one that never was."""
 
+import json
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +144,101 @@ def test_a_folder_goes_on_with_its_own_training_only(tmp_path: Path) -> None:
     workflow(tmp_path, estimator="enumerate")
     with pytest.raises(UsageError, match="the workflow's file or contract is another"):
         trained(tmp_path, resume=True)
+
+
+HELPED = COMPONENTS.replace("torch.tanh(self.net(x))", "torch.tanh(helper.scaled(self.net(x)))").replace(
+    "import stretto\n",
+    "import stretto\nimport helper\n\ntry:\n    import extra\nexcept ImportError:\n    extra = None\n",
+)
+
+BESIDE = {
+    "helper.py": "from far import FACTOR\n\n\ndef scaled(x):\n    return FACTOR * x\n",
+    "far.py": "FACTOR = 1.0\n",
+    "extra.py": "",
+    "notes.txt": "as it was",
+    "script.py": "import stretto\n",
+}
+"""Files beside the components: two that they come to, one that may be missing, one of data, one that nobody imports."""
+
+
+def put(folder: Path, files: Mapping[str, str | None]) -> None:
+    """Write files, or delete them, as happens between two processes: nothing of them stays imported."""
+    for name, text in files.items():
+        if text is None:
+            (folder / name).unlink()
+        else:
+            (folder / name).write_text(text)
+        sys.modules.pop(Path(name).stem, None)
+
+
+@pytest.fixture
+def helped(tmp_path: Path) -> Iterator[Path]:
+    """A training of one update, whose components import what is beside them."""
+    put(tmp_path, BESIDE)
+    workflow(tmp_path, components=HELPED)
+    trained(tmp_path, updates=1)
+    yield tmp_path
+    put(tmp_path, BESIDE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"helper.py": BESIDE["helper.py"].replace("* x", "* x + 1")}, "the code in helper.py is another. Give"),
+        ({"far.py": "FACTOR = 2.0\n"}, "the code in far.py is another. Give"),
+        (
+            {"far.py": "FACTOR = 2.0\n", "extra.py": "N = 1"},
+            "the code in extra.py is another, the code in far.py is an",
+        ),
+        ({"extra.py": None}, "the code in extra.py is no longer there, or not imported. Give"),
+        ({"components.py": HELPED + "\n\nN = 1\n"}, "the code in components.py is another. Give"),
+        (
+            {"components.py": HELPED.replace("self.net(x)", "self.net(-x)")},
+            "component 'reader' is another, the code in components.py is another. Give",
+        ),
+        (
+            {"far.py": "from further import FACTOR\n", "further.py": "FACTOR = 1.0\n"},
+            "the code in far.py is another, the code in further.py is new. Give",
+        ),
+    ],
+)
+def test_a_training_does_not_go_on_with_other_code_than_it_began_with(
+    helped: Path, changes: dict[str, str | None], expected: str
+) -> None:
+    put(helped, changes)
+    with pytest.raises(UsageError) as refused:
+        trained(helped, updates=2, resume=True)
+    assert f"cannot be resumed: {expected}" in str(refused.value)
+    put(helped, {**BESIDE, "components.py": HELPED})
+    trained(helped, updates=2, resume=True)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, id="nothing"),
+        pytest.param(BESIDE, id="the same, written again"),
+        pytest.param({"notes.txt": "otherwise"}, id="no Python"),
+        pytest.param({"script.py": "import helper\n"}, id="what nobody imports"),
+        pytest.param({"another.py": "N = 1\n"}, id="one that is new and nobody imports"),
+    ],
+)
+def test_what_components_do_not_import_may_change(helped: Path, changes: dict[str, str | None]) -> None:
+    put(helped, changes)
+    trained(helped, updates=2, resume=True)
+    trained(helped, updates=2, place="whole")
+    assert same(helped, "training", "whole")
+
+
+def test_a_training_of_an_older_release_goes_on_and_holds_its_code_from_then_on(helped: Path) -> None:
+    state = helped / "training" / "state.safetensors"
+    arrays, header = read_tensors(state)
+    older = {key: value for key, value in json.loads(header).items() if key != "code"}
+    write_tensors(state, arrays, json.dumps(older).encode())
+    trained(helped, updates=2, resume=True)
+    put(helped, {"far.py": "FACTOR = 2.0\n"})
+    with pytest.raises(UsageError, match=r"the code in far\.py is another"):
+        trained(helped, updates=3, resume=True)
 
 
 def test_a_training_goes_on_under_the_perturbations_that_it_began_with(tmp_path: Path) -> None:
