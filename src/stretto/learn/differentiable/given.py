@@ -101,9 +101,11 @@ class Taking:
 
     def asked(self, batch: Underway, cohort: Cohort) -> Asked:
         """What the step reads of the requests, where its rows are those."""
-        if not cohort.is_whole:
-            return _NOTHING
-        found: Asked = batch.data.once(self, self._read, Asked.of)
+        return self.asked_of(batch.data) if cohort.is_whole else _NOTHING
+
+    def asked_of(self, data: Batch) -> Asked:
+        """What the step reads of requests, a row each."""
+        found: Asked = data.once(self, self._read, Asked.of)
         return found
 
     def given(self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column]) -> Given:

@@ -45,6 +45,8 @@ class Made:
     """Reads the inputs again."""
     started: float
     ended: float
+    choices: Mapping[str, Choices] | None = None
+    """Those that were drawn of it already."""
     perturbed: Mapping[int, JsonObject] = field(default_factory=dict)
     """Of which rows, and how."""
 
@@ -158,7 +160,7 @@ class InsideNode(Node):
         rewards = {name: (found[name], _known(found[name], unknown)) for name in signature.rewards}
         chosen, tensors = _NONE, found
         if signature.chooses:
-            chosen = {name: self._chosen(batch, cohort, name, found[name]) for name in signature.chooses}
+            chosen = made.choices or self.draw(batch.seeds_of(cohort), cohort.path_or_paths(self.op.name), found)
             tensors = {name: found[name] for name in signature.outputs}
         output: Fields = Returned(tensors, chosen, cohort.size, PROBABILITIES)
         if unknown is not None:
@@ -232,17 +234,20 @@ class InsideNode(Node):
         mask = index.mask(size)
         return {name: where(mask, spread(again[name], index, size), detached[name]) for name in found}
 
-    def _chosen(self, batch: Underway, cohort: Cohort, choice: str, logits_BA: Tensor) -> Choices:
-        p_BA = choices.probabilities(logits_BA)
+    def draw(self, seeds: Sequence[int], paths: Sequence[str] | str, found: Mapping[str, Tensor]) -> dict[str, Choices]:
+        """The choices of rows, by what the module returned. Raises NoChoiceError for rows without probabilities."""
+        return {name: self._drawn(name, found[name], seeds, paths) for name in self.component.signature.chooses}
+
+    def _drawn(self, choice: str, logits_BA: Tensor, seeds: Sequence[int], paths: Sequence[str] | str) -> Choices:
+        p_BA, signature = choices.probabilities(logits_BA), self.component.signature
         draws_B = None
         if self.component.options.sample:
-            among = len(self.component.signature.chooses)
-            draws_B = choices.draws_of(batch.seeds_of(cohort), cohort.path_or_paths(self.op.name), choice, among)
+            draws_B = choices.draws_of(seeds, paths, choice, len(signature.chooses))
         try:
             chosen = choices.chosen_of(self.name, choice, p_BA, draws_B)
         except ComponentError:
             raise NoChoiceError(p_BA.isnan().any(1).nonzero()[:, 0].tolist()) from None
-        drawn = Drawn(self.component.signature.chooses[choice], chosen, logits_BA)
+        drawn = Drawn(signature.chooses[choice], chosen, logits_BA)
         if self.estimator in RELAXING:
             drawn.relaxed_BA = relaxed(self.estimator, drawn.log_p_BA, drawn.chosen_B)
         return drawn

@@ -21,7 +21,8 @@ from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.learn.estimators import chosen_logprob, score
 from stretto.types.enums import Estimator
 
-_SCORING: Final = frozenset({Estimator.SCORE, Estimator.RELAX})
+SCORING: Final = frozenset({Estimator.SCORE, Estimator.RELAX})
+"""By which a choice adds its log-probability to the loss."""
 
 
 @dataclass(kw_only=True)
@@ -53,7 +54,7 @@ def loss_of(batch: Underway, gain: Gain, downstream: Downstream, foretelling: Fo
     """Of what was chosen and rewarded in a batch."""
     scores: list[Tensor] = []
     for event in batch.events:
-        if isinstance(event, Computed) and event.choices and event.estimator in _SCORING:
+        if isinstance(event, Computed) and event.choices and event.estimator in SCORING:
             names = downstream.terms(event.place)
             found = [_score(batch, gain, event, name, names, foretelling) for name in event.choices]
             scores += [term for term in found if term is not None]

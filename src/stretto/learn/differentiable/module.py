@@ -2,6 +2,7 @@
 
 import copy
 import random
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -53,6 +54,7 @@ from stretto.learn.differentiable.states import States
 from stretto.learn.differentiable.straight import stretches_of
 from stretto.learn.differentiable.underway import Computed, Underway, perturbed_in
 from stretto.learn.differentiable.weights import Weights
+from stretto.learn.differentiable.whole import Noted, Noting, Tally, whole_of
 from stretto.learn.surrogates.file import load_surrogates, save_surrogates
 from stretto.learn.surrogates.of_choice import ChoiceSurrogate
 from stretto.learn.surrogates.of_step import StepSurrogate
@@ -124,6 +126,7 @@ class DifferentiableWorkflow(nn.Module):
         hold_cycles(flow)
         self._passings = passings_of(self._nodes, flow)
         self._stretches = stretches_of(self._nodes, self._modules_of)
+        self._whole = whole_of(self._stretches, plan, self._downstream)
         self._digests: tuple[tuple[int, int], dict[str, Digest]] | None = None
         self.skipped_updates = 0
         """How many backward passes gave gradients that were no numbers, or none."""
@@ -266,7 +269,25 @@ class DifferentiableWorkflow(nn.Module):
         for passing in self._passings.values():
             passing.end(learns=False)  # of a pass that raised
         self._look_again()
-        states = States(self._host, data, seeds)
+        tally = self._whole.tried(data, seeds) if self._whole is not None and self._may_be_whole() else None
+        if tally is not None and tally.gain is not None:
+            return self._outcome(Loss(gain=tally.gain, scores=()), Noted(partial(self._noted, data, seeds, tally)))
+        batch, cohort = self._begun(data, seeds, tally)
+        for stretch in self._stretches:
+            stretch.run(batch, cohort, tally)
+            if isinstance(stretch.last, InsideNode) and stretch.last.estimator is Estimator.ENUMERATE:
+                cohort = parted(batch, cohort, stretch.last)
+        return self._ended(batch, cohort)
+
+    def _may_be_whole(self) -> bool:
+        """Whether nothing of this pass stands between the modules, in a mode in which torch counts writes."""
+        perturbs = self.training and bool(self._adversaries)
+        return not perturbs and not self._weights.is_elsewhere() and not torch.is_inference_mode_enabled()
+
+    def _begun(self, data: Batch, seeds: Sequence[int], tally: Tally | None) -> tuple[Underway, Cohort]:
+        """A pass, before its first step."""
+        size, began = len(data), (time.monotonic(), time.time_ns()) if tally is None else tally.began
+        states = States(self._host, data, seeds, began)
         batch = Underway(
             data=data,
             states=states,
@@ -278,38 +299,46 @@ class DifferentiableWorkflow(nn.Module):
         )
         cohort = Cohort(ColumnFrame(size), "", range(size), states.budget, is_whole=True)
         fill_roots(batch, cohort, self.plan)
-        for stretch in self._stretches:
-            stretch.run(batch, cohort)
-            if isinstance(stretch.last, InsideNode) and stretch.last.estimator is Estimator.ENUMERATE:
-                cohort = parted(batch, cohort, stretch.last)
-        return self._outcome(batch, cohort)
+        return batch, cohort
+
+    def _noted(self, data: Batch, seeds: Sequence[int], tally: Tally) -> tuple[Underway, Cohort]:
+        """A pass of modules alone, as it is noted."""
+        assert self._whole is not None
+        batch, cohort = self._begun(data, seeds, tally)
+        self._whole.note(batch, cohort, tally)
+        return batch, cohort
 
     # outcome
 
-    def _outcome(self, batch: Underway, cohort: Cohort) -> Outcome:
+    def _ended(self, batch: Underway, cohort: Cohort) -> Outcome:
         gain = gain_of(batch, cohort, self.plan.reward_weights)
         loss = loss_of(batch, gain, self._downstream, self._foretelling)
         learns = self.training and torch.is_grad_enabled()
         self._foretelling.end(self._behaviour if learns else None)
         for passing in self._passings.values():
             passing.end(learns=learns)
+        perturbed = perturbed_in(batch) if batch.adversaries or batch.strangers else frozenset()
+        return self._outcome(loss, lambda: (batch, cohort), perturbed)
+
+    def _outcome(self, loss: Loss, noted: Noting, perturbed: frozenset[int] = frozenset()) -> Outcome:
         return Outcome(
             parts=loss,
-            perturbed=perturbed_in(batch) if batch.adversaries or batch.strangers else frozenset(),
-            make_columns=partial(self._columns, batch, cohort),
-            make_rewards=gain.of_runs,
-            make_runs=partial(self._runs, batch, cohort, self._weights.version()),
-            go_back=partial(self._go_back, batch, loss),
+            perturbed=perturbed,
+            make_columns=partial(self._columns, noted),
+            make_rewards=loss.gain.of_runs,
+            make_runs=partial(self._runs, noted, self._weights.version()),
+            go_back=partial(self._go_back, noted, loss),
         )
 
-    def _columns(self, batch: Underway, cohort: Cohort) -> dict[str, Column]:
+    def _columns(self, noted: Noting) -> dict[str, Column]:
+        batch, cohort = noted()
         columns = {name: column_of(source, cohort.frame)[0] for name, source in self._output}
         if cohort.size == len(batch.data):
             return columns
         drawn = Index([row for row, life in enumerate(cohort.lives) if life < len(batch.data)])
         return {name: column.take(drawn) for name, column in columns.items()}
 
-    def _go_back(self, batch: Underway, loss: Loss) -> Gradients:
+    def _go_back(self, noted: Noting, loss: Loss) -> Gradients:
         if not self.training:
             raise UsageError("the module is in eval mode, in which nothing is learnt; call `train()` first")
         if not loss.parts:
@@ -329,12 +358,12 @@ class DifferentiableWorkflow(nn.Module):
             if isinstance(error, ContractError):
                 raise
             return self._skipped(f"{error}. All gradients were dropped")
-        left = Left(self._weights.of, copies=self._weights.are_small and not batch.is_elsewhere)
+        left = Left(self._weights.of, copies=self._weights.are_small and not self._weights.is_elsewhere())
         if left.are_numbers():
             return Gradients(left, biased=self.biased)
         wrong = left.wrong()
         self.zero_grad()
-        steps = [event for event in batch.events if isinstance(event, Computed)]
+        steps = [event for event in noted()[0].events if isinstance(event, Computed)]
         last = next(event for event in reversed(steps) if event.op.component_name in wrong)  # type: ignore[attr-defined]  # of calls
         skipped = (
             f"the gradient of component '{last.op.component_name}' at step '{last.place}' is no number; "  # type: ignore[attr-defined]  # as above
@@ -353,7 +382,7 @@ class DifferentiableWorkflow(nn.Module):
         large = sum(each.numel() for each in self._weights.of[name]) > MOST_DIGESTED
         return Digest("") if large else weights_digest(self._modules_of[name].state_dict())
 
-    def _runs(self, batch: Underway, cohort: Cohort, version: tuple[int, int]) -> list[Run]:
+    def _runs(self, noted: Noting, version: tuple[int, int]) -> list[Run]:
         self._look_again()
         if self._weights.version() != version:
             raise UsageError(
@@ -362,6 +391,7 @@ class DifferentiableWorkflow(nn.Module):
         if self._digests is None or self._digests[0] != version:
             found = {name: weights_digest(module.state_dict()) for name, module in self._modules_of.items()}
             self._digests = version, found
+        batch, cohort = noted()
         batch.states.of(range(len(batch.data)))  # made here: `runs` is in the loop that would make them
         sealing = Sealing(batch, cohort, self.plan, self.components, self._digests[1])
         return self._host.run(sealing.runs())

@@ -4,7 +4,6 @@ Each has a state of the engine, made when a step outside or a failure needs it: 
 makes none until its runs are asked for.
 """
 
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -20,14 +19,14 @@ from stretto.types.learning import Reward
 class States:
     """The engine's states of a batch's lives. A life below the size of the batch is that run itself."""
 
-    def __init__(self, host: Host, data: Batch, seeds: Sequence[int]) -> None:
+    def __init__(self, host: Host, data: Batch, seeds: Sequence[int], began: tuple[float, int]) -> None:
+        """`began` is when all of them were: as `time.monotonic` and `time.time_ns` have it."""
         self.host = host
         self.runs: list[int] = [*range(len(data))]
         """Life → the run whose input it has."""
         self.parents: list[int] = [*self.runs]
         """Life → the one that it parted from; of a run, itself."""
-        self.started, self.started_at_ns = time.monotonic(), time.time_ns()
-        """When all of them were."""
+        self.started, self.started_at_ns = began
         self._data = data
         self._seeds = seeds
         self._states: dict[int, RunState] = {}

@@ -5,9 +5,9 @@ them all it is nearly nothing. What is then not in order at a glance is left to 
 was noted yet: they say what is wrong, and in which row.
 """
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from stretto.components.torch.signature import REFERENCE
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Returned
-from stretto.learn.differentiable.given import Parameter
+from stretto.learn.differentiable.columns import Choices, Returned
+from stretto.learn.differentiable.data import Batch
+from stretto.learn.differentiable.given import Asked, Parameter
 from stretto.learn.differentiable.inside import InsideNode, Made, NoChoiceError
 from stretto.learn.differentiable.node import Node, run_block
 from stretto.learn.differentiable.reading import Source
@@ -63,14 +64,15 @@ class Called:
     ended: float
 
 
-class _Asked:
-    """What all of a stretch read of a batch's requests."""
+class _Lent:
+    """What modules read of a batch's requests."""
 
-    def __init__(self, tensors: Sequence[Tensors], *, fits: bool) -> None:
-        self.tensors = tensors
-        self.fits = fits
+    def __init__(self, asked: Sequence[Asked]) -> None:
+        self.tensors = [each.tensors for each in asked]
+        """Of each module."""
+        self.fits = not any(each.misfits for each in asked)
         """Each row is as the modules take it."""
-        self._all = {id(value): value for each in tensors for value in each.values()}
+        self._all = {id(value): value for each in self.tensors for value in each.values()}
         self._writes = writes_to(self._all)
 
     def is_unwritten(self) -> bool:
@@ -78,87 +80,130 @@ class _Asked:
         return writes_to(self._all) == self._writes
 
 
-class Stretch:
-    """Steps that follow one another: some modules to be called straight on, or any one step."""
+class Straight:
+    """Modules to be called one after another."""
 
-    def __init__(self, nodes: Sequence[Node], callings: Sequence[Calling] = ()) -> None:
-        self.last = nodes[-1]
-        """Where it ends."""
-        self._nodes = nodes
-        self._callings = callings
-        own = {node.op.slot for node in nodes}
-        self._slots = [*{each.slot for calling in callings for each in calling.readings} - own]
-        """Of what it reads of steps before it."""
+    def __init__(self, callings: Sequence[Calling]) -> None:
+        self.callings = callings
+        own = {each.slot for each in callings}
+        self.slots = [*{slot for each in callings for _, slot, _, _ in each.readings} - own]
+        """Of what they read of steps before them."""
 
-    def run(self, batch: Underway, cohort: Cohort) -> None:
-        """Do them, straight on where that can be done."""
-        if not self._is_done(batch, cohort):
-            run_block(batch, self._nodes, cohort)
+    def fits(self, data: Batch) -> bool:
+        """Whether what they read of the requests is as they take it, in every row."""
+        return self._lent(data).fits
 
-    def _is_done(self, batch: Underway, cohort: Cohort) -> bool:
-        """Whether all went straight on."""
-        if not self._callings or not cohort.is_whole or cohort.failed or batch.adversaries or batch.is_elsewhere:
-            return False
-        if torch.is_inference_mode_enabled():  # in which torch counts no writes
-            return False
-        asked: _Asked = batch.data.own(self, partial(self._asked, batch, cohort))
-        columns = [cohort.frame.get(slot) for slot in self._slots]
-        before = [column.tensors for column in columns if isinstance(column, Returned)]
-        if not asked.fits or len(before) < len(columns):
-            return False
-        writes, started = [writes_to(each) for each in before], batch.now()
-        called = self._called(batch, cohort, asked.tensors, dict(zip(self._slots, before, strict=True)))
-        if called is None or not asked.is_unwritten() or [writes_to(each) for each in before] != writes:
-            return False
-        events = self._events(batch, cohort, called, started)
-        for event in events or ():
-            cohort.frame.put(event.op.slot, event.output)
-            batch.events.append(event)
-        return events is not None
-
-    def _asked(self, batch: Underway, cohort: Cohort) -> "_Asked":
-        asked = [each.node.taking.asked(batch, cohort) for each in self._callings]
-        return _Asked([each.tensors for each in asked], fits=not any(each.misfits for each in asked))
-
-    def _called(
-        self, batch: Underway, cohort: Cohort, asked: Sequence[Tensors], before: Mapping[int, Tensors]
-    ) -> list[Called] | None:
-        """What each returned; None where one raised."""
-        returned, called = {**before}, []
+    def called(self, data: Batch, before: Mapping[int, Tensors]) -> list[Called] | None:
+        """What each returned; None where one raised, or wrote to what others read."""
+        lent, returned, called = self._lent(data), {**before}, []
+        writes = [writes_to(each) for each in before.values()]
         try:
-            for (own, module, readings, takes_reference, node), tensors in zip(self._callings, asked, strict=True):
+            for (own, module, readings, takes_reference, node), tensors in zip(
+                self.callings, lent.tensors, strict=True
+            ):
                 given: dict[str, Any] = {**tensors}
                 for parameter, slot, field, dtype in readings:
                     value = returned[slot][field]
                     given[parameter] = value if value.dtype is dtype else value.to(dtype)
                 if takes_reference:
-                    given[REFERENCE] = batch.references_of(cohort)
+                    given[REFERENCE] = [*data.references]
                 found = module(**given)
                 if type(found) is not dict:
-                    found = node.component.held(found, cohort.size)
+                    found = node.component.held(found, len(data.references))
                 returned[own] = found
-                called.append(Called(given, found, [*map(_WRITES, found.values())], batch.now()))
+                called.append(Called(given, found, writes_to(found), time.monotonic()))
         except Exception:  # noqa: BLE001  # whatever it is: the step itself lets it be raised again, and says where
             return None
-        return called
+        return called if lent.is_unwritten() and writes == [writes_to(each) for each in before.values()] else None
 
-    def _events(
-        self, batch: Underway, cohort: Cohort, called: Sequence[Called], started: float
-    ) -> list[Computed] | None:
-        """What is noted of each; None where a tensor is not as declared, or was written to, or a choice has no
-        probabilities."""
+    def found(self, called: Sequence[Called], size: int) -> list[dict[str, Tensor]] | None:
+        """What they returned, as it is declared; None where one is not, or was written to."""
+        found = []
+        for calling, each in zip(self.callings, called, strict=True):
+            if [*map(_WRITES, each.returned.values())] != each.writes:
+                return None
+            try:
+                found.append(calling.node.component.held(each.returned, size))
+            except ContractError:
+                return None
+        return found
+
+    def events(
+        self,
+        batch: Underway,
+        cohort: Cohort,
+        called: Sequence[Called],
+        found: Sequence[Tensors],
+        started: float,
+        choices: Mapping[int, Mapping[str, Choices]],
+    ) -> list[Computed]:
+        """What is noted of each; of choices, by slot, that were drawn already. Raises NoChoiceError, as a step does."""
         events = []
-        try:
-            for calling, each in zip(self._callings, called, strict=True):
-                if [*map(_WRITES, each.returned.values())] != each.writes:
-                    return None
-                found = calling.node.component.held(each.returned, cohort.size)
-                made = Made(each.given, found, calling.node.read, started, each.ended)
-                events.append(calling.node.event_of(batch, cohort, made))
-                started = each.ended
-        except (NoChoiceError, ContractError):
-            return None
+        for calling, each, tensors in zip(self.callings, called, found, strict=True):
+            node = calling.node
+            made = Made(each.given, tensors, node.read, started, each.ended, choices.get(calling.slot))
+            events.append(node.event_of(batch, cohort, made))
+            started = each.ended
         return events
+
+    def _lent(self, data: Batch) -> _Lent:
+        made: _Lent = data.own(self, lambda: _Lent([each.node.taking.asked_of(data) for each in self.callings]))
+        return made
+
+
+@dataclass(slots=True)
+class Tried:
+    """All modules of a workflow, called before anything was noted."""
+
+    began: tuple[float, int]
+    """When: as `time.monotonic` and `time.time_ns` have it."""
+    called: list[Called] | None = None
+
+
+class Stretch:
+    """Steps that follow one another: some modules to be called straight on, or any one step."""
+
+    def __init__(self, nodes: Sequence[Node], straight: Straight | None = None) -> None:
+        self.last = nodes[-1]
+        """Where it ends."""
+        self.straight = straight
+        self._nodes = nodes
+
+    def run(self, batch: Underway, cohort: Cohort, tried: Tried | None) -> None:
+        """Do them, straight on where that can be done, or was; where it was tried and could not, one by one."""
+        if self.straight is None or not self._is_done(self.straight, batch, cohort, tried):
+            run_block(batch, self._nodes, cohort)
+
+    def _is_done(self, straight: Straight, batch: Underway, cohort: Cohort, tried: Tried | None) -> bool:
+        started = batch.now() if tried is None else tried.began[0]
+        called = self._called(straight, batch, cohort) if tried is None else tried.called
+        found = None if called is None else straight.found(called, cohort.size)
+        if called is None or found is None:
+            return False
+        try:
+            note(batch, cohort, straight.events(batch, cohort, called, found, started, {}))
+        except NoChoiceError:
+            return False
+        return True
+
+    @staticmethod
+    def _called(straight: Straight, batch: Underway, cohort: Cohort) -> list[Called] | None:
+        if not cohort.is_whole or cohort.failed or batch.adversaries or batch.is_elsewhere:
+            return None
+        if torch.is_inference_mode_enabled():  # in which torch counts no writes
+            return None
+        columns = {slot: cohort.frame.get(slot) for slot in straight.slots}
+        before = {slot: column.tensors for slot, column in columns.items() if isinstance(column, Returned)}
+        if len(before) < len(columns) or not straight.fits(batch.data):
+            return None
+        return straight.called(batch.data, before)
+
+
+def note(batch: Underway, cohort: Cohort, events: Iterable[Computed]) -> None:
+    """Let what comes after read of it, and the records tell."""
+    for event in events:
+        cohort.frame.put(event.op.slot, event.output)
+        batch.events.append(event)
 
 
 def writes_to(tensors: Mapping[Any, Tensor]) -> list[int]:
@@ -174,7 +219,7 @@ def stretches_of(nodes: Sequence[Node], modules: Mapping[str, nn.Module]) -> lis
 
     def end() -> None:
         if run:
-            found.append(Stretch([each.node for each in run], [*run]))
+            found.append(Stretch([each.node for each in run], Straight([*run])))
             run.clear()
 
     for node in nodes:

@@ -66,7 +66,12 @@ def told_by(module: DifferentiableWorkflow, requests: Any) -> dict[str, Any]:
     }
 
 
+def noted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DifferentiableWorkflow, "_may_be_whole", lambda _: False)
+
+
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    noted_at_once(monkeypatch)
     monkeypatch.setattr(Stretch, "_is_done", lambda *_: False)
 
 
@@ -91,6 +96,7 @@ def requests_of(references: list[Any]) -> list[stretto.RunRequest]:
     ]
 
 
+@pytest.mark.parametrize("instead", [noted_at_once, one_by_one])
 @pytest.mark.parametrize(
     "references",
     [
@@ -99,10 +105,15 @@ def requests_of(references: list[Any]) -> list[stretto.RunRequest]:
     ],
     ids=["all known", "some rewards unknown"],
 )
-def test_real_networks_come_to_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, references: list[Any]) -> None:
+def test_real_networks_come_to_the_same(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    references: list[Any],
+    instead: Callable[[pytest.MonkeyPatch], None],
+) -> None:
     module, requests = networks(tmp_path), requests_of(references)
     straight = told_by(module, requests)
-    one_by_one(monkeypatch)
+    instead(monkeypatch)
     single = told_by(module, requests)
     grads, others = straight.pop("grads"), single.pop("grads")
     assert straight == single
