@@ -12,8 +12,8 @@ Stdout ends with one line of JSON; progress goes to stderr.
 - `explain_top1`: share of 500 texts of which `explain` names a word of the phrase that decides, of five routers
   that learnt it; `explain_completeness`: the largest residual among them.
 - `differentiable_overhead`: of a differentiable run, forward and backward of 64 runs, over the same modules called by
-  hand and the norm of their gradient, which `backward` tells; 0.1 is a tenth. `differentiable_overhead_bare`: over the
-  modules alone, by a hand that looks at no gradient; `by_hand_ms`: of the CPU, what those take.
+  hand; 0.1 is a tenth. `differentiable_overhead_checked`: beside a hand that looks whether its gradient is a number, as
+  every `backward` of a run does. `by_hand_ms`: of the CPU, what those take.
 - `utility`, `utility_hgb`, `utility_ppo_final`, `utility_ppo_best`: mean of five seeds on unseen card holders, of
   `examples/risk` after all of the train part, of boosted trees, and of PPO after 150,000 runs and at its best
   checkpoint on validation, with the best of three learning rates on validation; `..._with_person` of `examples/risk`

@@ -26,6 +26,7 @@ from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.plan.expr.access import PathOf
 from stretto.types.enums import Estimator
 from stretto.types.errors import ContractError
+from stretto.types.json import Json
 
 Tensors: TypeAlias = Mapping[str, Tensor]
 
@@ -64,7 +65,7 @@ class Called:
     ended: float
 
 
-class _Lent:
+class Lent:
     """What modules read of a batch's requests."""
 
     def __init__(self, asked: Sequence[Asked]) -> None:
@@ -89,13 +90,15 @@ class Straight:
         self.slots = [*{slot for each in callings for _, slot, _, _ in each.readings} - own]
         """Of what they read of steps before them."""
 
-    def fits(self, data: Batch) -> bool:
-        """Whether what they read of the requests is as they take it, in every row."""
-        return self._lent(data).fits
+    def lent(self, data: Batch) -> Lent:
+        """What they read of the requests."""
+        made: Lent = data.own(self, lambda: Lent([each.node.taking.asked_of(data) for each in self.callings]))
+        return made
 
-    def called(self, data: Batch, before: Mapping[int, Tensors]) -> list[Called] | None:
-        """What each returned; None where one raised, or wrote to what others read."""
-        lent, returned, called = self._lent(data), {**before}, []
+    def called(self, lent: Lent, references: Sequence[Json], before: Mapping[int, Tensors]) -> list[Called] | None:
+        """What each returned; None where one raised, or wrote to what others read. `before` is by slot."""
+        returned: dict[int, Tensors] = {**before}
+        called: list[Called] = []
         writes = [writes_to(each) for each in before.values()]
         try:
             for (own, module, readings, takes_reference, node), tensors in zip(
@@ -106,12 +109,12 @@ class Straight:
                     value = returned[slot][field]
                     given[parameter] = value if value.dtype is dtype else value.to(dtype)
                 if takes_reference:
-                    given[REFERENCE] = [*data.references]
+                    given[REFERENCE] = [*references]
                 found = module(**given)
                 if type(found) is not dict:
-                    found = node.component.held(found, len(data.references))
+                    found = node.component.held(found, len(references))
                 returned[own] = found
-                called.append(Called(given, found, writes_to(found), time.monotonic()))
+                called.append(Called(given, found, [*map(_WRITES, found.values())], time.monotonic()))
         except Exception:  # noqa: BLE001  # whatever it is: the step itself lets it be raised again, and says where
             return None
         return called if lent.is_unwritten() and writes == [writes_to(each) for each in before.values()] else None
@@ -145,10 +148,6 @@ class Straight:
             events.append(node.event_of(batch, cohort, made))
             started = each.ended
         return events
-
-    def _lent(self, data: Batch) -> _Lent:
-        made: _Lent = data.own(self, lambda: _Lent([each.node.taking.asked_of(data) for each in self.callings]))
-        return made
 
 
 @dataclass(slots=True)
@@ -194,9 +193,10 @@ class Stretch:
             return None
         columns = {slot: cohort.frame.get(slot) for slot in straight.slots}
         before = {slot: column.tensors for slot, column in columns.items() if isinstance(column, Returned)}
-        if len(before) < len(columns) or not straight.fits(batch.data):
+        lent = straight.lent(batch.data)
+        if not lent.fits or len(before) < len(columns):
             return None
-        return straight.called(batch.data, before)
+        return straight.called(lent, batch.data.references, before)
 
 
 def note(batch: Underway, cohort: Cohort, events: Iterable[Computed]) -> None:

@@ -26,7 +26,7 @@ class Tally(Tried):
     """The modules called, and what came of it where all is in order."""
 
     found: Sequence[Mapping[str, Tensor]] = ()
-    choices: Mapping[int, Mapping[str, Choices]] = field(default_factory=dict)
+    choices: dict[int, Mapping[str, Choices]] = field(default_factory=dict)
     """By slot."""
     gain: Gain | None = None
     """None where something must be noted at once: a reward that is not known, a row that fails."""
@@ -60,14 +60,15 @@ class Whole:
         self._weights = weights
         numbered = [*enumerate(straight.callings)]
         self._rewarding = [(at, each.node.component.signature.rewards) for at, each in numbered if _rewards(each)]
-        self._choosing = [(at, each) for at, each in numbered if each.node.component.signature.chooses]
+        self._choosing = [(at, each.node) for at, each in numbered if each.node.component.signature.chooses]
 
     def tried(self, data: Batch, seeds: Sequence[int]) -> Tally | None:
         """Call them; None where the requests do not fit."""
-        if data.has_memory or not self._straight.fits(data):
+        lent = self._straight.lent(data)
+        if data.has_memory or not lent.fits:
             return None
         tally = Tally((time.monotonic(), time.time_ns()))
-        tally.called = self._straight.called(data, {})
+        tally.called = self._straight.called(lent, data.references, {})
         found = None if tally.called is None else self._straight.found(tally.called, len(seeds))
         if found is not None:
             self._tell(tally, found, seeds)
@@ -76,7 +77,6 @@ class Whole:
     def _tell(self, tally: Tally, found: list[dict[str, Tensor]], seeds: Sequence[int]) -> None:
         """Add choices and gain, unless a reward is not known or a choice has no probabilities."""
         terms: dict[str, Term] = {}
-        drawn: dict[int, Mapping[str, Choices]] = {}
         for at, names in self._rewarding:
             for name in names:
                 value = found[at][name]
@@ -85,12 +85,11 @@ class Whole:
                 if weight := self._weights.get(name):
                     terms[name] = Term(value, None, weight)
         try:
-            tally.choices = {
-                each.slot: each.node.draw(seeds, each.node.op.name, found[at]) for at, each in self._choosing
-            }
+            for at, node in self._choosing:
+                tally.choices[node.op.slot] = node.draw(seeds, node.op.name, found[at])
         except NoChoiceError:
             return
-        tally.found, tally.choices = found, drawn
+        tally.found = found
         tally.gain = Gain(terms=terms, runs=len(seeds), run_of=range(len(seeds)), weights_L=None, known_B=None)
 
     def note(self, batch: Underway, cohort: Cohort, tally: Tally) -> None:
@@ -106,11 +105,8 @@ def whole_of(stretches: Sequence[Stretch], plan: Plan, downstream: Downstream) -
         return None
     given = [name for each in straight.callings for name in _rewards(each)]
     weights = plan.reward_weights or dict.fromkeys(given, 1.0)
-    if (
-        len({*given}) < len(given)
-        or not weights.keys() <= {*given}
-        or any(_is_learnt(e, downstream) for e in straight.callings)
-    ):
+    are_once = len({*given}) == len(given) and weights.keys() <= {*given}
+    if not are_once or any(_is_learnt(each, downstream) for each in straight.callings):
         return None
     return Whole(straight, weights)
 
