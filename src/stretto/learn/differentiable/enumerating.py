@@ -8,8 +8,9 @@ from collections.abc import Mapping
 
 import torch
 
+from stretto.learn.differentiable.chosen import Choices
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices, Column, Fields
+from stretto.learn.differentiable.columns import Column, Fields
 from stretto.learn.differentiable.frame import ColumnFrame
 from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.inside import InsideNode

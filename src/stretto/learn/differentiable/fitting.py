@@ -7,7 +7,8 @@ from torch import Tensor
 
 from stretto.components.torch.shape import OneOf, Shape, Tensorial
 from stretto.components.torch.values import dtype_of, tensor_of
-from stretto.learn.differentiable.columns import Choices, Column, Tensors
+from stretto.learn.differentiable.chosen import Choices
+from stretto.learn.differentiable.columns import Column, Tensors
 from stretto.types.errors import ContractError
 from stretto.types.json import Json
 

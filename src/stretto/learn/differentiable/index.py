@@ -35,3 +35,7 @@ class Index:
         mask = torch.zeros(size, dtype=torch.bool)
         mask[self.tensor] = True
         return mask
+
+    def spread(self, value: Tensor, size: int) -> Tensor:
+        """These rows of a tensor put to their places among zeros."""
+        return value.new_zeros((size, *value.shape[1:])).index_copy(0, self.on(value), value)

@@ -14,8 +14,9 @@ from stretto.components.torch.shape import DType, Shape
 from stretto.components.torch.signature import PROBABILITIES
 from stretto.components.torch.values import told as told_of
 from stretto.learn.adversity.adversary import StepRows
+from stretto.learn.differentiable.chosen import Choices, Drawn
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices, Column, Drawn, Fields, Returned, Rows, Tensors, spread
+from stretto.learn.differentiable.columns import Column, Fields, Rows, Tensors
 from stretto.learn.differentiable.fitting import fitted
 from stretto.learn.differentiable.given import Taking
 from stretto.learn.differentiable.index import Index
@@ -24,6 +25,7 @@ from stretto.learn.differentiable.node import Node
 from stretto.learn.differentiable.outside import call_outside, rows_of
 from stretto.learn.differentiable.reading import column_at
 from stretto.learn.differentiable.relaxing import RELAXING, relaxed
+from stretto.learn.differentiable.returned import Returned
 from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.plan.model import CallOp
 from stretto.types.enums import Estimator
@@ -232,7 +234,7 @@ class InsideNode(Node):
         if not rows:
             return detached
         mask = index.mask(size)
-        return {name: where(mask, spread(again[name], index, size), detached[name]) for name in found}
+        return {name: where(mask, index.spread(again[name], size), detached[name]) for name in found}
 
     def draw(self, seeds: Sequence[int], paths: Sequence[str] | str, found: Mapping[str, Tensor]) -> dict[str, Choices]:
         """The choices of rows, by what the module returned. Raises NoChoiceError for rows without probabilities."""

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from stretto.engine.state import StepFailed
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Column, Fields, Lists, Rows, Tensors
+from stretto.learn.differentiable.columns import Column, Fields, Rows, Tensors
 from stretto.learn.differentiable.frame import ColumnFrame
 from stretto.learn.differentiable.index import Index
+from stretto.learn.differentiable.lists import Lists
 from stretto.learn.differentiable.node import Node, run_block
 from stretto.learn.differentiable.reading import column_of, source_of
 from stretto.learn.differentiable.underway import Held, Underway

@@ -8,7 +8,8 @@ from torch import Tensor
 from stretto.components.torch.shape import DType, Shape
 from stretto.components.torch.values import tensor_of
 from stretto.learn.differentiable.answered import Answered
-from stretto.learn.differentiable.columns import Choices, Column, Fields, Mixed, Rows, Tensors
+from stretto.learn.differentiable.chosen import Choices
+from stretto.learn.differentiable.columns import Column, Fields, Mixed, Rows, Tensors
 from stretto.types.json import Json
 
 

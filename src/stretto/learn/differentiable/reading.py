@@ -2,8 +2,9 @@
 
 from typing import TypeAlias, assert_never
 
-from stretto.learn.differentiable.columns import Column, Fields, Lists, Rows, nulls
+from stretto.learn.differentiable.columns import Column, Fields, Rows, nulls
 from stretto.learn.differentiable.frame import ColumnFrame
+from stretto.learn.differentiable.lists import Lists
 from stretto.learn.differentiable.merging import first_of
 from stretto.plan.expr.access import FirstOf, ObjectOf, PathOf, Reading, each_of, reading_of
 from stretto.plan.model import Frame, Getter

@@ -12,8 +12,8 @@ from stretto.engine.failure import error_info, reason_of
 from stretto.engine.state import RunState, StepFailed, milliseconds
 from stretto.engine.work import read_output
 from stretto.learn.adversity.marks import PERTURBED, mark
+from stretto.learn.differentiable.chosen import Choices
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices
 from stretto.learn.differentiable.kept import Stood
 from stretto.learn.differentiable.outside import rows_of
 from stretto.learn.differentiable.underway import Computed, Event, Held, Recorded, Skipped, Underway

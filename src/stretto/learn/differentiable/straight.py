@@ -15,13 +15,14 @@ import torch
 from torch import Tensor, nn
 
 from stretto.components.torch.signature import REFERENCE
+from stretto.learn.differentiable.chosen import Choices
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices, Returned
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.given import Asked, Parameter
 from stretto.learn.differentiable.inside import InsideNode, Made, NoChoiceError
 from stretto.learn.differentiable.node import Node, run_block
 from stretto.learn.differentiable.reading import Source
+from stretto.learn.differentiable.returned import Returned
 from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.plan.expr.access import PathOf
 from stretto.types.enums import Estimator

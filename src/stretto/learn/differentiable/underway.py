@@ -13,8 +13,9 @@ from stretto.engine.state import StepFailed
 from stretto.learn.adversity.adversary import Adversary
 from stretto.learn.adversity.marks import PERTURBED
 from stretto.learn.adversity.stranger import Stranger
+from stretto.learn.differentiable.chosen import Choices
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices, Column
+from stretto.learn.differentiable.columns import Column
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.kept import Stood
 from stretto.learn.differentiable.states import States

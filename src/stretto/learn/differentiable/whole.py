@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from torch import Tensor
 
+from stretto.learn.differentiable.chosen import Choices
 from stretto.learn.differentiable.cohort import Cohort
-from stretto.learn.differentiable.columns import Choices
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.downstream import Downstream
 from stretto.learn.differentiable.inside import NoChoiceError

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import torch
 from hypothesis import given, strategies as st
 
-from stretto.learn.differentiable.columns import Choices, Column, Fields, Lists, Rows, Tensors, value_below
+from stretto.learn.differentiable.chosen import Choices
+from stretto.learn.differentiable.columns import Column, Fields, Rows, Tensors, value_below
 from stretto.learn.differentiable.index import Index
+from stretto.learn.differentiable.lists import Lists
 from stretto.learn.differentiable.merging import first_of, select
 from stretto.types.json import Json, PathPart
 
