@@ -154,7 +154,8 @@ ODDITIES: dict[str, Callable[[], BaseException]] = {
 
 
 def throw(what: str) -> dict[str, Any]:
-    raise ODDITIES[what]()
+    error = ODDITIES[what]()
+    raise error
 
 
 @stretto.component
