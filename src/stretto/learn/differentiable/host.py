@@ -107,10 +107,13 @@ class Host:
         return state, budget
 
     def close(self) -> None:
-        """Close what is open. The next batch opens it again."""
+        """Close what is open, and end the event loop unless others need it. The next batch opens it again."""
         if self._engine is not None:
             self._engine = None
-            self._do(self.workflow.aclose())
+            if _is_in_event_loop():
+                self._thread.run(self.workflow.aclose())
+            else:
+                self.workflow.close()
         self._thread.end()
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
