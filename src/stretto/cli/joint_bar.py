@@ -44,6 +44,7 @@ def report_text(report: JointReport) -> str:
     elif report.gradients:
         told.append(f"gradients {_gradients(report.gradients)}")
         told += [f"biased through {', '.join(report.biased)}"] if report.biased else []
+    told += ["with the changed code"] if report.changed_code else []
     return "  ".join(told)
 
 

@@ -21,6 +21,7 @@ from stretto.learn.tasks import Task, hold_to_contract
 from stretto.runtime.load import load, store_path
 from stretto.runtime.workflow import Workflow
 from stretto.store.sqlite import Store
+from stretto.types.errors import UsageError
 
 app = typer.Typer(add_completion=False)
 
@@ -76,6 +77,12 @@ def train(
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the training that the folder holds.")] = False,
+    changed_code: Annotated[
+        bool,
+        typer.Option(
+            "--changed-code", help="With --resume: go on with Python code that was changed since, from here on."
+        ),
+    ] = False,
     options: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=options_help())] = None,
     concurrency: Annotated[
         int | None,
@@ -92,9 +99,14 @@ def train(
     Everything is kept after each update, so that Ctrl-C loses the present one only; --resume comes to the same numbers
     as a training that was never stopped.
     """
+    if changed_code and not resume:
+        raise UsageError(
+            "--changed-code has no effect without --resume: a training that begins holds the code that is there; leave "
+            "it out"
+        )
     command = TrainCommand(
         file=file, tasks=tasks, mode=mode, component=component, folder=folder, options=options or (),
-        concurrency=concurrency, store=store,
+        concurrency=concurrency, store=store, changed_code=changed_code,
     )  # fmt: skip
     with Store(store_path(store)) as kept, stdout_for_results_only():
         todo = read_tasks(tasks or tasks_beside(file))

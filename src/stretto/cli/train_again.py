@@ -27,6 +27,7 @@ class TrainCommand(msgspec.Struct, frozen=True, kw_only=True):
     store: Path | None
     mode: TrainMode | None = None
     concurrency: int | None = None
+    changed_code: bool = False
 
     def further(self, made: int) -> str:
         """The command that goes on with the training from the updates made."""
@@ -55,6 +56,7 @@ class TrainCommand(msgspec.Struct, frozen=True, kw_only=True):
         for flag, value in given.items():
             words += [flag, str(value)] if value is not None else []
         words += ["--resume"] if resume else []
+        words += ["--changed-code"] if resume and self.changed_code else []
         for option in options:
             words += ["--set", option]
         return shlex.join(words)

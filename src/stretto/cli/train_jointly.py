@@ -56,7 +56,7 @@ class JointTraining:
         with suppress(KeyboardInterrupt), self._bar.shown:
             self._result = train_jointly(
                 self._workflow, self._tasks, folder=self._kept.folder, options=self._options, resume=self._resume,
-                on_update=self._after, perturb=self._perturb,
+                changed_code=self._command.changed_code, on_update=self._after, perturb=self._perturb,
             )  # fmt: skip
 
     def tell(self, *, as_json: bool) -> int:

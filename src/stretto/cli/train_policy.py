@@ -66,7 +66,8 @@ class PolicyTraining:
             async with self._workflow:
                 return await train_policy(
                     self._policy, self._tasks, rollout=rollouts.make, read=rollouts.read, folder=self._folder,
-                    options=self._options, code=self._workflow.code(), resume=self._resume, on_update=self._after,
+                    options=self._options, code=self._workflow.code(), resume=self._resume,
+                    changed_code=self._command.changed_code, on_update=self._after,
                 )  # fmt: skip
 
     def _after(self, report: UpdateReport) -> None:
@@ -79,7 +80,9 @@ class PolicyTraining:
             f"KL to the start {report.kl_start:6.4f}  {count_text(report.runs, 'run')}, "
             f"{count_text(report.decisions, 'decision')}"
         )
-        self._bar.tell(report.update, f"{told}{f'  left out: {left_out}' if left_out else ''}")
+        beside = [f"left out: {left_out}"] if left_out else []
+        beside += ["with the changed code"] if report.changed_code else []
+        self._bar.tell(report.update, "  ".join([told, *beside]))
 
 
 def _tell(result: TrainResult, file: Path, component: str, *, as_json: bool) -> None:

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from stretto.spec.suggest import nearest
+from stretto.types.arguments import check_flag
 from stretto.types.errors import StoreError, UsageError
 from stretto.types.ids import Digest
 
@@ -22,6 +23,8 @@ Progress = TypeVar("Progress", bound=_Progress)
 Code: TypeAlias = Mapping[str, Digest]
 """Digests of the Python files that components are made of, by path from the workflow's: of a helper that one calls, its
 own digest, which recorded runs are pinned to, tells nothing."""
+
+_FLAG: Final = "--changed-code (changed_code=True)"
 
 
 def read_progress(path: Path, header: bytes, kind: type[Progress], what: str, form: str) -> Progress:
@@ -60,7 +63,7 @@ def _told(options: Mapping[str, Any], name: str) -> str:
     return json.dumps(options[name]).strip('"') if name in options else "not set"
 
 
-def changed_code(was: Code | None, now: Code | None) -> list[str]:
+def other_code(was: Code | None, now: Code | None) -> list[str]:
     """Each file of the components' code that differs, in words; nothing where one of the two did not look."""
     if was is None or now is None:
         return []
@@ -74,10 +77,45 @@ def _what_became(name: str, was: Code, now: Code) -> str:
     return "is no longer there, or not imported" if name in was else "is new"
 
 
-def hold_to_same(folder: Path, changed: Sequence[str]) -> None:
-    """Raise UsageError for what differs from the training that a folder holds."""
-    if changed:
+def check_changed_code(changed_code: bool, *, resume: bool) -> None:
+    """Raise UsageError for a `changed_code` that is no flag, or that nothing is gone on with."""
+    check_flag("changed_code", changed_code)
+    if changed_code and not resume:
         raise UsageError(
-            f"the training in {folder} cannot be resumed: {', '.join(changed)}. Give the same, or train in another "
-            "folder"
+            "changed_code has no effect without resume: a training that begins holds the code that is there; leave it "
+            "out"
         )
+
+
+def hold_to_same(folder: Path, changed: Sequence[str], code: Sequence[str], *, changed_code: bool) -> None:
+    """Raise UsageError for what differs from the training that a folder holds, and for a `changed_code` that nothing
+    of its code differs for. With it, other `code` is taken, and what else `changed` is not."""
+    if changed_code and not changed:
+        if not code:
+            raise no_changed_code(folder)
+        return
+    refused = changed if changed_code else [*changed, *code]
+    if refused:
+        what = ", ".join(refused)
+        raise UsageError(
+            f"the training in {folder} cannot be resumed: {what}. {_remedy(changed, code, changed_code=changed_code)}, "
+            "or train in another folder"
+        )
+
+
+def goes_on_with(code: Sequence[str], folder: Path, update: int) -> str:
+    """That a training goes on with other code than it was made with so far, from an update on."""
+    return f"the training in {folder} goes on with changed code from update {update} on: {', '.join(code)}"
+
+
+def no_changed_code(folder: Path) -> UsageError:
+    """That nothing differs of the code that a folder's training holds."""
+    return UsageError(f"{_FLAG} has no effect: no code has changed that the training in {folder} holds; leave it out")
+
+
+def _remedy(changed: Sequence[str], code: Sequence[str], *, changed_code: bool) -> str:
+    if changed_code:
+        return f"{_FLAG} takes code alone: give the rest as it was"
+    if code and changed:
+        return f"Give the same, but for the code, which {_FLAG} takes as it is"
+    return f"Give the same, go on with the other code by {_FLAG}" if code else "Give the same"

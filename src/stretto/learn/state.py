@@ -18,7 +18,7 @@ import numpy.typing as npt
 from stretto.components.policy_weights import PolicyWeights
 from stretto.components.tensor_file import read_tensors, write_tensors
 from stretto.learn.options import TrainOptions
-from stretto.learn.resuming import Code, changed_code, changed_options, hold_to_same, nothing_held, read_progress
+from stretto.learn.resuming import Code, changed_options, hold_to_same, nothing_held, other_code, read_progress
 from stretto.learn.samples import Samples
 from stretto.learn.update import Learner, UpdateReport
 from stretto.types.ids import Digest
@@ -39,6 +39,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     options: TrainOptions
     code: Code | None = None
     """Of the components that its runs call; None where nobody looked, or an older release began it."""
+    changed_code: tuple[str, ...] = ()
+    """What became other of it since the last report; the next one tells."""
     reports: tuple[UpdateReport, ...] = ()
     """Of every update made, in order."""
     format: str = FORMAT
@@ -92,37 +94,40 @@ class TrainFolder:
         return read_progress(path, header, Progress, "a training", FORMAT), arrays
 
 
-def taken_up(kept: TrainFolder, learner: Learner, fresh: Progress) -> Progress:
+def taken_up(kept: TrainFolder, learner: Learner, fresh: Progress, *, changed_code: bool = False) -> Progress:
     """Set a learner to where the training in a folder stands; `fresh` is what it would begin with now.
 
     Raises UsageError unless that may go on with it, StoreError where it cannot be read.
     """
     progress, moments = kept.load()
-    _hold_to(progress, fresh, kept.folder)
+    code = other_code(progress.code, fresh.code)
+    hold_to_same(kept.folder, _changed(progress, fresh), code, changed_code=changed_code)
     learner.adam.restore(moments)
     learner.dense_FK = learner.start.with_weights(str(kept.checkpoint(progress.weights))).weights.dense_FK.copy()
-    return msgspec.structs.replace(progress, options=fresh.options, code=fresh.code)
+    return msgspec.structs.replace(progress, options=fresh.options, code=fresh.code, changed_code=tuple(code))
 
 
 def advanced(kept: TrainFolder, learner: Learner, progress: Progress, samples: Samples) -> Progress:
     """Learn from one update's samples, and keep what came of it. Raises LearningError where they hold no decision."""
     report = learner.learn(samples, progress.update + 1, skipped=progress.skipped)
-    progress = msgspec.structs.replace(progress, weights=report.weights, reports=(*progress.reports, report))
+    report = msgspec.structs.replace(report, changed_code=progress.changed_code)
+    progress = msgspec.structs.replace(
+        progress, weights=report.weights, reports=(*progress.reports, report), changed_code=()
+    )
     kept.save(progress, learner)
     return progress
 
 
-def _hold_to(progress: Progress, fresh: Progress, folder: Path) -> None:
-    """Raise UsageError unless a training may go on as `fresh` would begin now; `updates` may differ."""
-    changed = _changed(progress.options, fresh.options)
+def _changed(progress: Progress, fresh: Progress) -> list[str]:
+    """What differs, but for the code, from what a training would begin with now, in words; `updates` may."""
+    changed = _changed_options(progress.options, fresh.options)
     if progress.tasks != fresh.tasks:
         changed.append("the tasks are others")
     if progress.start != fresh.start:
         changed.append(f"the weights to start from were {progress.start[:8]} and are now {fresh.start[:8]}")
-    hold_to_same(folder, [*changed, *changed_code(progress.code, fresh.code)])
+    return changed
 
 
-def _changed(before: TrainOptions, now: TrainOptions) -> list[str]:
-    """Each option that differs, in words; `updates` may."""
+def _changed_options(before: TrainOptions, now: TrainOptions) -> list[str]:
     was, is_now = msgspec.to_builtins(before), msgspec.to_builtins(now)  # without those that are unset
     return changed_options(was, is_now, [name for name in TrainOptions.__struct_fields__ if name != "updates"])

@@ -60,6 +60,8 @@ class UpdateReport(msgspec.Struct, frozen=True, kw_only=True):
     """Weights that made the runs."""
     weights: Digest
     """Weights after the update."""
+    changed_code: tuple[str, ...] = ()
+    """What of the components' code is other from this update on, in words."""
 
     @property
     def is_skipped(self) -> bool:

@@ -4,7 +4,7 @@ The roots' types first, then the steps (`blocks`), then the output, and last wha
 read of memory, which components it may call, what it is pinned to.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -140,6 +140,7 @@ class _Compiler:
             description=spec.description,
             manifest=manifest,
             manifest_digest=digest_of(canonical(msgspec.to_builtins(manifest))),
+            files_digest=self._files({name: plan.files_digest for name, plan in self._finder.plans.items()}),
             body=body,
             slots=len(self._slots.names),
             slot_names=tuple(self._slots.names),
@@ -306,15 +307,19 @@ class _Compiler:
                     )
                 )
 
-    def _manifest(self) -> Manifest:
+    def _files(self, inside: Mapping[str, Digest]) -> Digest:
+        """Of its own files, and of workflows inside by what is given of them."""
         files = [self._spec.source.text]
         if self._spec.contract is not None:
             files.append(self._spec.contract.source.text)
-        files += [f"{name}@{plan.manifest_digest}" for name, plan in sorted(self._finder.plans.items())]
+        files += [f"{name}@{digest}" for name, digest in sorted(inside.items())]
+        return digest_of("\0".join(files).encode())
+
+    def _manifest(self) -> Manifest:
         return Manifest(
             workflow=self._spec.name,
             version=self._spec.version,
-            plan=Digest(digest_of("\0".join(files).encode())),
+            plan=self._files({name: plan.manifest_digest for name, plan in self._finder.plans.items()}),
             components={
                 name: f"{component.card.version}@{component.card.digest}"
                 for name, component in sorted(self._calls.components.items())

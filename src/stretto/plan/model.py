@@ -300,6 +300,8 @@ class Plan:
     version: str
     manifest: Manifest
     manifest_digest: Digest
+    files_digest: Digest
+    """Of its file and contract and of those of workflows inside, whatever their components are."""
     body: Block
     slots: int
     """Places in a frame."""

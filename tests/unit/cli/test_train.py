@@ -130,6 +130,43 @@ def test_a_training_goes_on_with_the_code_that_it_began_with(
     assert expected is None or f"cannot be resumed: {expected}" in told.err
 
 
+def test_a_training_that_a_bug_stopped_goes_on_once_that_is_mended(cli: Cli, desk: Path) -> None:
+    components = desk / "components.py"
+    right = "return 1.0 if found else 0.0"
+    bug = 'import pathlib\n    if pathlib.Path("odd").exists():\n        raise ValueError("a bug")\n    '
+    components.write_text(components.read_text().replace(right, bug + right))
+    assert cli(*FIRST, "--set", "updates=1").code == 0
+    (desk / "odd").touch()
+    on = (*FIRST, "--set", "updates=3", "--resume")
+    assert "update 2 has no decision to learn from (reward_unknown: 24)" in cli(*on).err
+    components.write_text(components.read_text().replace('raise ValueError("a bug")', "pass"))
+    remedy = (
+        "Give the same, go on with the other code by --changed-code (changed_code=True), or train in another folder"
+    )
+    assert f"cannot be resumed: the code in components.py is another. {remedy}" in cli(*on).err
+    told = cli(*on, "--changed-code", "--json")
+    [first, second] = [line for line in told.err.splitlines() if line.startswith("update ")]
+    assert first.endswith("24 decisions  with the changed code")
+    assert second.endswith("24 decisions")
+    changed = [each["changed_code"] for each in told.document["updates"]]
+    assert changed == [[], ["the code in components.py is another"], []]
+    assert cli(*FIRST, "--set", "updates=4", "--resume").code == 0
+
+
+def test_changed_code_is_typed_with_what_goes_on_with_a_training(cli: Cli, desk: Path) -> None:
+    says = "--changed-code has no effect without --resume: a training that begins holds the code that is there; leave"
+    told = cli(*FIRST, "--changed-code")
+    assert (told.code, says in told.err) == (2, True)
+    cli(*FIRST, "--set", "updates=1")
+    told = cli(*FIRST, "--set", "updates=2", "--resume", "--changed-code")
+    assert "has no effect: no code has changed that the training in .stretto/training/planner holds" in told.err
+    components = desk / "components.py"
+    components.write_text(components.read_text() + "# a remark\n")
+    told = cli(*FIRST, "--set", "updates=1", "--resume", "--changed-code")
+    [command] = re.findall(r"^go on with it: (.*)$", told.err, re.MULTILINE)
+    assert len(typed(cli, command).document["updates"]) == 2
+
+
 def test_an_unknown_reward_teaches_nothing_and_says_so(cli: Cli, desk: Path) -> None:
     components = desk / "components.py"
     components.write_text(components.read_text().replace("return 1.0 if found else 0.0", "return None"))

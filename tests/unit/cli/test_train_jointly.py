@@ -120,6 +120,28 @@ def test_a_training_with_nothing_left_to_do_says_how_to_go_on(cli: Cli, net: Pat
     assert "--set patience=2" in told.err
 
 
+def test_a_training_that_a_bug_stopped_goes_on_once_that_is_mended(cli: Cli, net: Path) -> None:
+    components = net / "components.py"
+    bug = '    import pathlib\n    if pathlib.Path("odd").exists():\n        raise ValueError("a bug")\n'
+    components.write_text(COMPONENTS.replace("    worth = {", f"{bug}    worth = {{"))
+    assert cli(*JOINT).code == 0
+    odd = net.parent / "odd"
+    odd.touch()
+    on = (*JOINT[:-4], *SMALL[1:], "--set=updates=6", "--resume")
+    told = cli(*on)
+    assert (told.code, "a bug" in told.err) == (1, True)
+    components.write_text(COMPONENTS)
+    told = cli(*on)
+    what = "component 'right' is another, the code in components.py is another"
+    assert f"cannot be resumed: {what}. Give the same, go on with the other code by --changed-code" in told.err
+    told = cli(*on, "--changed-code")
+    assert told.code == 0, told.err
+    assert re.search(r"^update 5 of 6 .*  with the changed code$", told.err, re.MULTILINE)
+    assert told.err.count("with the changed code") == 1
+    lines = [json.loads(line) for line in (PLACE / "curve.jsonl").read_bytes().splitlines()]
+    assert {each["update"]: each["changed_code"] for each in lines if each["changed_code"]} == {5: what.split(", ")}
+
+
 def test_ctrl_c_tells_what_stands_and_how_to_go_on(cli: Cli, net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cli(*JOINT)
 

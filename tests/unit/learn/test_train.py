@@ -24,7 +24,7 @@ from stretto.learn.update import UpdateReport
 from stretto.learn.usable import Exclusion, Recorded
 from stretto.types.enums import Reason, RunStatus
 from stretto.types.errors import LearningError, PolicyMismatchError, StoreError, UsageError
-from stretto.types.ids import RunId
+from stretto.types.ids import RunId, digest_of
 from stretto.types.json import JsonObject
 from tests.unit.learn.worlds import World
 
@@ -365,6 +365,63 @@ async def test_another_training_is_not_resumed(tmp_path: Path, changed: dict[str
     tasks = given.pop("tasks")
     with pytest.raises(UsageError, match=f"cannot be resumed: {message}"):
         await train(policy_of(), tasks, rollout=world.rollout, read=world.read, folder=tmp_path, resume=True, **given)
+
+
+WAS = {"components.py": digest_of(b"was"), "helper.py": digest_of(b"as it is")}
+NOW = {**WAS, "components.py": digest_of(b"mended")}
+CHANGED = "the code in components.py is another"
+
+
+async def test_changed_code_is_taken_where_that_is_asked_for_and_told_with_the_first_update(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    two, four = (msgspec.structs.replace(OPTIONS, updates=updates) for updates in (2, 4))
+    straight = await go(tmp_path / "straight", World(right), four, code=WAS)
+    folder = tmp_path / "stopped"
+    await go(folder, World(right), two, code=WAS)
+    remedy = r"Give the same, go on with the other code by --changed-code \(changed_code=True\), or train in another"
+    with pytest.raises(UsageError, match=rf"resumed: {CHANGED}\. {remedy}"):
+        await go(folder, World(right), four, code=NOW, resume=True)
+    await go(folder, World(right), two, code=NOW, resume=True, changed_code=True)  # nothing left: nothing is taken
+    assert not caplog.records
+    resumed = await go(folder, World(right), four, code=NOW, resume=True, changed_code=True)
+    assert f"goes on with changed code from update 3 on: {CHANGED}" in caplog.text
+    assert [report.changed_code for report in resumed.reports] == [(), (), (CHANGED,), ()]
+    assert resumed.policy.weights_digest == straight.policy.weights_digest
+    five = msgspec.structs.replace(OPTIONS, updates=5)
+    with pytest.raises(UsageError, match=CHANGED):
+        await go(folder, World(right), five, code=WAS, resume=True)
+    again = await go(folder, World(right), five, code={}, resume=True, changed_code=True)
+    gone = "is no longer there, or not imported"
+    assert again.reports[4].changed_code == (f"the code in components.py {gone}", f"the code in helper.py {gone}")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"resume": False}, "changed_code has no effect without resume"),
+        (
+            {"code": WAS},
+            r"--changed-code \(changed_code=True\) has no effect: no code has changed that the training in",
+        ),
+        ({"code": None}, r"has no effect: no code has changed that the training in .* holds; leave it out"),
+        ({"changed_code": "yes"}, "changed_code is 'yes'; expected True or False"),
+        (
+            {"options": msgspec.structs.replace(OPTIONS, entropy=0.5)},
+            r"resumed: entropy was 0.003 and is now 0.5\. --changed-code \(changed_code=True\) takes code alone: give",
+        ),
+    ],
+)
+async def test_changed_code_is_taken_alone_and_where_it_is(tmp_path: Path, given: dict[str, Any], message: str) -> None:
+    await go(tmp_path, World(right), msgspec.structs.replace(OPTIONS, updates=1), code=WAS)
+    with pytest.raises(UsageError, match=message):
+        await go(tmp_path, World(right), **{"code": NOW, "resume": True, "changed_code": True, **given})
+
+
+async def test_a_training_that_kept_no_update_yet_holds_no_code(tmp_path: Path) -> None:
+    policy_of().weights.save(tmp_path / "weights")
+    with pytest.raises(UsageError, match="no code has changed that the training in"):
+        await go(tmp_path, World(right), code=NOW, resume=True, changed_code=True)
 
 
 async def test_another_start_is_not_resumed(tmp_path: Path) -> None:

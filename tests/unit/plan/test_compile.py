@@ -122,16 +122,17 @@ class TestManifest:
         sub = {"sub.yaml": compiled("steps: [{name: x, component: any}]")}
         other = {"sub.yaml": compiled("steps: [{name: y, component: any}]")}
         holder = "steps: [{name: a, workflow: sub.yaml}]"
-        digests = [
-            compiled(PLAIN).manifest_digest,
-            compiled(PLAIN + " ").manifest_digest,
-            compiled(PLAIN, contract="input: {n: int}").manifest_digest,
-            compiled(PLAIN, contract="input: {n: float}").manifest_digest,
-            compiled(holder, workflows=sub).manifest_digest,
-            compiled(holder, workflows=other).manifest_digest,
+        plans = [
+            compiled(PLAIN),
+            compiled(PLAIN + " "),
+            compiled(PLAIN, contract="input: {n: int}"),
+            compiled(PLAIN, contract="input: {n: float}"),
+            compiled(holder, workflows=sub),
+            compiled(holder, workflows=other),
         ]
-        assert len(set(digests)) == len(digests)
-        assert compiled(PLAIN).manifest_digest == digests[0]
+        assert len({plan.manifest_digest for plan in plans}) == len({plan.files_digest for plan in plans}) == len(plans)
+        again = compiled(PLAIN)
+        assert (again.manifest_digest, again.files_digest) == (plans[0].manifest_digest, plans[0].files_digest)
 
 
 class TestSubWorkflows:

@@ -27,6 +27,8 @@ class Best(msgspec.Struct, frozen=True, kw_only=True):
     """None where nothing is held out."""
     weights: Mapping[str, Digest]
     """By component, of those that have weights."""
+    is_outdated: bool = False
+    """Measured by other code than the training has now: the next evaluation counts more, whatever it comes to."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,10 +44,18 @@ class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
 
     manifest: Manifest
     """Of the workflow that it began with: its file, and each component with its weights."""
+    files: Digest | None = None
+    """Of the workflow's file and contract alone; here and below, None of a training that an older release began."""
     tasks: Digest
     options: JointOptions
     code: Code | None = None
-    """Of its components; None of a training that an older release began."""
+    """Of its components."""
+    beside_code: Mapping[str, str] | None = None
+    """What is no Python code of components, and no training changes: frozen weights, a service; ``what@digest``."""
+    learnt_with: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """What weights that learn mean beside their numbers, where their modules tell: as the headers of their files."""
+    changed_code: tuple[str, ...] = ()
+    """What became other of the code since the last report; the next one tells."""
     perturbed: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Of each component that is perturbed, how."""
     surrogates: Mapping[str, SurrogateManifest] = msgspec.field(default_factory=dict)
@@ -75,7 +85,8 @@ class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
 
     def evaluated(self, update: int, reward_mean: float, weights: Mapping[str, Digest]) -> "JointProgress":
         """After an evaluation: with the best, and how long nothing was better."""
-        is_best = self.best is None or self.best.reward_mean is None or reward_mean > self.best.reward_mean
+        known = None if self.best is None or self.best.is_outdated else self.best.reward_mean
+        is_best = known is None or reward_mean > known
         before = Standing(best=self.best, waited=self.waited)
         return msgspec.structs.replace(
             self,
@@ -90,6 +101,19 @@ class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
         if before is None or self.update >= self.options.updates:
             return self
         return msgspec.structs.replace(self, best=before.best, waited=before.waited, before_end=None)
+
+    def with_other_code(self, code: tuple[str, ...]) -> "JointProgress":
+        """The same, where what `code` says became other since: evaluations by what it was are no measure of it."""
+        if not code:
+            return self
+        before = self.before_end
+        return msgspec.structs.replace(
+            self,
+            changed_code=code,
+            best=_outdated(self.best),
+            waited=0,
+            before_end=None if before is None else Standing(best=_outdated(before.best), waited=0),
+        )
 
     @property
     def kept_weights(self) -> list[Mapping[str, Digest]]:
@@ -107,6 +131,10 @@ class JointProgress(msgspec.Struct, frozen=True, kw_only=True):
     def has_ended(self) -> bool:
         """Whether nothing is left to do."""
         return self.update >= self.options.updates or self.has_ended_early
+
+
+def _outdated(best: Best | None) -> Best | None:
+    return None if best is None else msgspec.structs.replace(best, is_outdated=True)
 
 
 class JointFolder:

@@ -68,6 +68,8 @@ class JointReport(msgspec.Struct, frozen=True, kw_only=True):
     """Why the weights were left as they are; empty where they were not."""
     held_out: HeldOutReport | None = None
     """Where this update was followed by an evaluation."""
+    changed_code: tuple[str, ...] = ()
+    """What of the components' code is other from this update on, in words."""
 
 
 def left_out_of(runs: Iterable[Run]) -> dict[str, int]:

@@ -9,27 +9,19 @@ The state is replaced last, whole or not at all, so a crash at any moment leaves
 appended to the curve after it is cut off. No random generator is kept: every draw is made from (seed, update).
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import torch
-from torch import Tensor
 
 from stretto.components.tensor_file import read_tensors, write_tensors
 from stretto.components.torch.weights import numbers_of, save_weights, weights_digest
-from stretto.engine.history import changed_components
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.joint.learners import Arrays, Learners, learning_in, module_of
-from stretto.learn.joint.options import JointOptions
 from stretto.learn.joint.progress import STATE, WEIGHTS, JointFolder, JointProgress
-from stretto.learn.resuming import changed_code, changed_options, hold_to_same
-from stretto.record.model import Manifest
+from stretto.learn.joint.same import changing, hold_to, hold_to_form
 from stretto.types.errors import StoreError
 from stretto.types.ids import Digest
-
-_MAY_DIFFER: Final = ("updates", "patience", "checkpoint_every", "keep")
-"""Options that decide when a training ends and what is kept of it, and nothing that it comes to."""
 
 _SURROGATES: Final = "surrogates"
 
@@ -43,7 +35,7 @@ def keep_weights(kept: JointFolder, module: DifferentiableWorkflow) -> None:
 def keep_state(kept: JointFolder, progress: JointProgress, module: DifferentiableWorkflow, learners: Learners) -> None:
     """Replace the state. Raises StoreError when the disk refuses."""
     manifests = {step: each.manifest() for step, each in module.surrogates.items()}
-    weights: Arrays = {f"{WEIGHTS}/{key}": numbers_of(key, tensor) for key, tensor in _changing(module).items()}
+    weights: Arrays = {f"{WEIGHTS}/{key}": numbers_of(key, tensor) for key, tensor in changing(module).items()}
     arrays = {**weights, **learners.state(), **_surrogates(module)}
     progress = msgspec.structs.replace(progress, surrogates=manifests, numbers=_digest(arrays))
     write_tensors(kept.folder / STATE, arrays, msgspec.json.encode(progress, order="deterministic"))
@@ -76,18 +68,8 @@ def digests_of(module: DifferentiableWorkflow) -> dict[str, Digest]:
     return {name: weights_digest(module_of(module, name).state_dict()) for name in learning_in(module)}
 
 
-def _changing(module: DifferentiableWorkflow) -> dict[str, Tensor]:
-    """The weights that a training changes, and what modules count beside them; what is frozen, its pin tells."""
-    found: dict[str, Tensor] = {}
-    for name in learning_in(module):
-        own = module_of(module, name)
-        frozen = {key for key, parameter in own.named_parameters() if not parameter.requires_grad}
-        found |= {f"{name}/{key}": tensor for key, tensor in own.state_dict().items() if key not in frozen}
-    return found
-
-
 def take_up(
-    kept: JointFolder, module: DifferentiableWorkflow, learners: Learners, fresh: JointProgress
+    kept: JointFolder, module: DifferentiableWorkflow, learners: Learners, fresh: JointProgress, *, changed_code: bool
 ) -> JointProgress:
     """Set modules and optimisers to where the training in a folder stands; `fresh` is what it would begin with now.
 
@@ -95,22 +77,23 @@ def take_up(
     changed since, or has gone: now, and not when all updates are made.
     """
     progress = kept.progress()
-    was, is_now = _flat(progress.options), _flat(fresh.options)
-    changed = [
-        *changed_options(was, is_now, {**was, **is_now}),
-        *(["the tasks are others"] if progress.tasks != fresh.tasks else []),
-        *_changed_workflow(progress.manifest, fresh.manifest),
-        *changed_code(progress.code, fresh.code),
-        *_changed_perturbations(progress.perturbed, fresh.perturbed),
-    ]
-    hold_to_same(kept.folder, changed)
+    code = hold_to(progress, fresh, kept.folder, changed_code=changed_code)
     arrays = _whole(kept, progress)
+    hold_to_form(progress, module, arrays, kept.folder)
     with torch.no_grad():
-        for key, tensor in _changing(module).items():
+        for key, tensor in changing(module).items():
             tensor.copy_(torch.from_numpy(arrays[f"{WEIGHTS}/{key}"]))
     learners.restore(arrays)
     _restore_surrogates(module, progress, arrays)
-    return msgspec.structs.replace(progress, options=fresh.options, code=fresh.code)
+    return msgspec.structs.replace(
+        progress.with_other_code(code),
+        manifest=fresh.manifest,
+        files=fresh.files,
+        options=fresh.options,
+        code=fresh.code,
+        beside_code=fresh.beside_code,
+        learnt_with=fresh.learnt_with,
+    )
 
 
 def _whole(kept: JointFolder, progress: JointProgress) -> Arrays:
@@ -129,26 +112,3 @@ def _whole(kept: JointFolder, progress: JointProgress) -> Arrays:
                     "the file, or train in another folder"
                 )
     return arrays
-
-
-def _flat(options: JointOptions) -> dict[str, Any]:
-    """Every option that is set, those of a component as ``component.option``."""
-    found: dict[str, Any] = msgspec.to_builtins(options)  # without those that are unset
-    components = found.pop("components")
-    own = {f"{name}.{key}": value for name, given in components.items() for key, value in given.items()}
-    return {name: value for name, value in {**found, **own}.items() if name not in _MAY_DIFFER}
-
-
-def _changed_workflow(before: Manifest, now: Manifest) -> list[str]:
-    if before.workflow != now.workflow:
-        return [f"the workflow was '{before.workflow}' and is now '{now.workflow}'"]
-    file = ["the workflow's file or contract is another"] if before.plan != now.plan else []
-    return [*file, *(f"component '{name}' is another" for name in sorted(changed_components(before, now)))]
-
-
-def _changed_perturbations(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-    nothing = "nothing"
-    return [
-        f"what perturbs '{name}' was {before.get(name, nothing)} and is now {now.get(name, nothing)}" for name in names
-    ]

@@ -1,9 +1,11 @@
 """Joint training: run a batch, go back through it, step, evaluate, keep; again, until the updates are made or nothing
 gets better."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -21,8 +23,10 @@ from stretto.learn.joint.options import JointOptions
 from stretto.learn.joint.perturbed import described
 from stretto.learn.joint.progress import Best, JointFolder, JointProgress
 from stretto.learn.joint.report import HeldOutReport, JointReport
+from stretto.learn.joint.same import beside_code, learnt_with
 from stretto.learn.joint.state import digests_of, keep_state, keep_weights, take_up
 from stretto.learn.joint.update import Updating
+from stretto.learn.resuming import check_changed_code, goes_on_with
 from stretto.learn.surrogates.report import SurrogateReport
 from stretto.learn.tasks import Task, as_tasks, tasks_digest
 from stretto.learn.update import MOST_SKIPPED
@@ -30,6 +34,8 @@ from stretto.runtime.workflow import Workflow
 from stretto.types.arguments import wrong
 from stretto.types.errors import LearningError
 from stretto.types.protocols import Trainable
+
+_log: Final = logging.getLogger(__name__)
 
 OnUpdate = Callable[[JointReport], None]
 
@@ -59,11 +65,13 @@ def train_jointly(
     folder: Path,
     options: JointOptions | None = None,
     resume: bool = False,
+    changed_code: bool = False,
     on_update: OnUpdate | None = None,
     perturb: Mapping[str, Perturbation] | None = None,
 ) -> JointResult:
     """As `stretto.learn.joint.train_jointly` says."""
     check_workflow(workflow)
+    check_changed_code(changed_code, resume=resume)
     options, perturb = options or JointOptions(), {} if perturb is None else perturb
     if not isinstance(options, JointOptions):
         raise wrong("options", options, "JointOptions")
@@ -72,17 +80,20 @@ def train_jointly(
     folds = folds_of(tasks, options)
     kept = JointFolder(folder)
     kept.check(resume=resume)
+    module = learning_module(workflow, options, perturb)
     fresh = JointProgress(
         manifest=workflow.plan.manifest,
+        files=workflow.plan.files_digest,
         tasks=tasks_digest(tasks),
         options=options,
         code=workflow.code(),
+        beside_code=beside_code(workflow, module),
+        learnt_with=learnt_with(module),
         perturbed=described(perturb),
     )
-    module = learning_module(workflow, options, perturb)
     with _Training(workflow, module, folds, kept, fresh) as training, claimed(folder):
         kept.check(resume=resume)  # again: another may have trained there meanwhile
-        training.begin(resume=resume, on_update=on_update)
+        training.begin(resume=resume, changed_code=changed_code, on_update=on_update)
         while not training.progress.has_ended:
             training.advance(on_update)
         return training.result()
@@ -117,10 +128,10 @@ class _Training:
         self._keeping.close()
         self._curve.close()
 
-    def begin(self, *, resume: bool, on_update: OnUpdate | None) -> None:
+    def begin(self, *, resume: bool, changed_code: bool, on_update: OnUpdate | None) -> None:
         """Take up what is in the folder, or evaluate what the training begins with."""
         if resume:
-            self.progress = take_up(self._kept, self._module, self._learners, self.progress)
+            self._take_up(changed_code=changed_code)
         standing = self.progress.going_on()
         self._curve.cut(standing.reports, forget_last_evaluation=standing is not self.progress)
         self.progress = standing
@@ -130,6 +141,13 @@ class _Training:
             report = self._noted(JointReport(update=0, runs=0, reward_mean=None, unknown=0, gradients={}))
             self._save()
             _tell(report, on_update)
+
+    def _take_up(self, *, changed_code: bool) -> None:
+        fresh = self.progress
+        self.progress = take_up(self._kept, self._module, self._learners, fresh, changed_code=changed_code)
+        if self.progress.changed_code and not self.progress.has_ended:
+            first = self.progress.update + 1
+            _log.warning("%s", goes_on_with(self.progress.changed_code, self._kept.folder, first))
 
     def advance(self, on_update: OnUpdate | None) -> None:
         """Make one update, with all that follows it."""
@@ -145,11 +163,12 @@ class _Training:
         _tell(report, on_update)
 
     def _noted(self, report: JointReport) -> JointReport:
-        """The report, with an evaluation where one is due, in the curve."""
+        """The report, with an evaluation where one is due and what it is the first to tell, in the curve."""
+        report = msgspec.structs.replace(report, changed_code=self.progress.changed_code)
         if self._is_due(report.update):
             report = msgspec.structs.replace(report, held_out=self._evaluated(report.update))
         self._curve.append(report)
-        self.progress = msgspec.structs.replace(self.progress, reports=self.progress.reports + 1)
+        self.progress = msgspec.structs.replace(self.progress, reports=self.progress.reports + 1, changed_code=())
         return report
 
     def _is_due(self, update: int) -> bool:

@@ -99,6 +99,7 @@ def trained(
     *,
     place: str = "training",
     resume: bool = False,
+    changed_code: bool = False,
     perturb: Mapping[str, Perturbation] | None = None,
     **options: Any,
 ) -> JointResult:
@@ -106,7 +107,9 @@ def trained(
     loaded = stretto.load(folder / "workflow.yaml", store=folder / "runs.db")
     chosen = JointOptions(**{**SMALL, **options})
     todo = tasks() if given is None else given
-    return train_jointly(loaded, todo, folder=folder / place, options=chosen, resume=resume, perturb=perturb)
+    return train_jointly(
+        loaded, todo, folder=folder / place, options=chosen, resume=resume, changed_code=changed_code, perturb=perturb
+    )
 
 
 def held_out(reports: list[JointReport]) -> list[float]:
