@@ -1,6 +1,6 @@
 """Backward passes: the loss's gradients added to the weights, or dropped where they are no numbers."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from torch import nn
 
@@ -10,6 +10,7 @@ from stretto.learn.differentiable.surrogates import Surrogates
 from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.learn.differentiable.weights import Weights
 from stretto.learn.differentiable.whole import Noting
+from stretto.plan.model import CallOp
 from stretto.types.errors import ComponentError, ContractError, UsageError
 
 
@@ -64,11 +65,17 @@ class Backward:
         return Gradients(None, components=self._weights.of, skipped=why, biased=self._surrogates.biased)
 
 
-def _no_numbers(batch: Underway, wrong: Collection[str]) -> str:
-    """Of which component the gradient is none, at the last step that calls it."""
-    steps = [event for event in batch.events if isinstance(event, Computed)]
-    last = next(event for event in reversed(steps) if event.op.component_name in wrong)  # type: ignore[attr-defined]  # of calls
+def _no_numbers(batch: Underway, wrong: Sequence[str]) -> str:
+    """Of which component the gradient is none, at the last step that calls it; what stood there before the pass may be
+    of one that no step called."""
+    steps = [(event.op, event.place) for event in batch.events if isinstance(event, Computed)]
+    called = [
+        f"'{op.component_name}' at step '{place}'"
+        for op, place in steps
+        if isinstance(op, CallOp) and op.component_name in wrong
+    ]
+    which = called[-1] if called else f"'{wrong[0]}', which no step of the batch called,"
     return (
-        f"the gradient of component '{last.op.component_name}' at step '{last.place}' is no number; "  # type: ignore[attr-defined]  # as above
-        f"so is that of {len(wrong) - 1} more. All gradients were dropped"
+        f"the gradient of component {which} is no number; so is that of {len(wrong) - 1} more. All gradients were "
+        "dropped"
     )

@@ -9,6 +9,7 @@ from torch import Tensor
 from stretto.components.torch.choices import log_probabilities
 from stretto.learn.differentiable.columns import Column, Tensors
 from stretto.learn.differentiable.index import Index
+from stretto.learn.differentiable.later import of_the_pass, own
 from stretto.learn.differentiable.presence import but_absent, scattered, taken
 from stretto.types.json import Json
 
@@ -67,7 +68,7 @@ class Drawn(Choices):
         self.names = names
         self.relaxed_BA = None
         self._chosen = chosen
-        self._logits_BA = logits_BA
+        self._logits_BA = own(logits_BA)
         self._present = None
         self.size = len(chosen)
 
@@ -77,7 +78,7 @@ class Drawn(Choices):
 
     @cached_property
     def log_p_BA(self) -> Tensor:  # type: ignore[override]  # as it is read
-        with torch.enable_grad():  # whoever reads it first
+        with of_the_pass():
             return log_probabilities(self._logits_BA).cpu()
 
     def rows(self) -> list[Json]:
@@ -94,4 +95,5 @@ class Probabilities(Tensors):
 
     @cached_property
     def value(self) -> Tensor:  # type: ignore[override]  # as it is read
-        return self._log_p_BA.exp()
+        with of_the_pass():
+            return self._log_p_BA.exp()

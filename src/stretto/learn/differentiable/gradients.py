@@ -38,11 +38,10 @@ class Left:
         self._parameters = parameters
         self._grads = [each.grad for those in parameters.values() for each in those]
         found = [grad for grad in self._grads if grad is not None]
-        self._flat: Tensor | None = None
-        if copies and found:
-            self._flat = _flatten_dense_tensors(found)  # type: ignore[no-untyped-call]  # torch's own
-        else:
-            self.norms()  # of the gradients as they are now
+        self._flat = _side_by_side(found) if copies else None
+        if self._flat is None:
+            self.norms(), self.unreached()  # of the gradients as they are now, which are large, and not kept
+            self._grads = []
 
     def are_numbers(self) -> bool:
         """All of them."""
@@ -61,6 +60,10 @@ class Left:
 
     def unreached(self) -> tuple[str, ...]:
         """Components with parameters that take a gradient, none of which has one."""
+        return self._unreached
+
+    @cached_property
+    def _unreached(self) -> tuple[str, ...]:
         without = [name for name, those in self._by_component.items() if not those]
         return tuple(name for name in without if any(each.requires_grad for each in self._parameters[name]))
 
@@ -119,12 +122,38 @@ def _norms_of(grads: Mapping[str, Sequence[Tensor]]) -> dict[str, float]:
     }
 
 
-def _norms(tensors: list[Tensor]) -> list[float]:
+def _side_by_side(grads: Sequence[Tensor]) -> Tensor | None:
+    """A copy of all as one; None where there is none, as of sparse ones."""
+    if len(grads) < 2:
+        return grads[0].flatten().clone() if grads and grads[0].layout is torch.strided else None
+    try:
+        flat: Tensor = _flatten_dense_tensors(grads)  # type: ignore[no-untyped-call]  # torch's own
+    except RuntimeError:  # which is what torch says of those
+        return None
+    return flat
+
+
+def _norms(grads: Iterable[Tensor]) -> list[float]:
+    tensors = [_numbers_of(grad) for grad in grads]
     if not tensors:
         return []
     # `get_total_norm` calls it, for one number; in float64 no square of a float32 overflows
     norms = torch._foreach_norm(tensors, 2, dtype=torch.float64)  # noqa: SLF001
     if all(norm.is_cpu for norm in norms):
-        return [norm.item() for norm in norms]
-    found: list[float] = torch.stack([norm.cpu() for norm in norms]).tolist()
-    return found
+        found: list[float] = [norm.item() for norm in norms]
+    else:
+        found = torch.stack([norm.cpu() for norm in norms]).tolist()
+    return [norm if 0.0 < norm < math.inf else _scaled_norm(each) for norm, each in zip(found, tensors, strict=True)]
+
+
+def _scaled_norm(tensor: Tensor) -> float:
+    """Where the squares of a float64 may overflow, or be too small to be told from 0."""
+    most = float(tensor.abs().max()) if tensor.numel() else 0.0
+    return most * float((tensor.double() / most).norm()) if 0.0 < most < math.inf else most
+
+
+def _numbers_of(grad: Tensor) -> Tensor:
+    """What a gradient is made of: the entries of a sparse one, both parts of complex ones."""
+    if grad.layout is not torch.strided:
+        grad = grad.coalesce().values() if grad.layout is torch.sparse_coo else grad.to_dense()
+    return torch.view_as_real(grad.resolve_conj()) if grad.is_complex() else grad

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from stretto.learn.differentiable.downstream import Downstream
 from stretto.learn.differentiable.foretelling import Foretelling, Told
+from stretto.learn.differentiable.later import of_the_pass
 from stretto.learn.differentiable.rewards import Gain
 from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.learn.estimators import chosen_logprob, score
@@ -36,15 +37,22 @@ class Loss:
     @cached_property
     def value(self) -> Tensor:
         """Minus the mean known reward; its gradient is estimated."""
-        with torch.enable_grad():  # whoever reads it first
+        with of_the_pass():
             loss = self.gain.objective(-1.0 / self.gain.count)
             for term in self.scores:
                 loss = loss - (term - term.detach()) / self.gain.runs
         return loss
 
-    @cached_property
+    @property
     def parts(self) -> list[tuple[Tensor, Tensor]]:
-        """What depends on a parameter, and the gradient of `value` by each."""
+        """What depends on a parameter, and the gradient of `value` by each; `value` itself once it was read, on which
+        somebody may have hung a hook."""
+        if "value" not in vars(self):
+            return self._parts
+        return [(self.value, torch.ones_like(self.value))] if self.value.requires_grad else []
+
+    @cached_property
+    def _parts(self) -> list[tuple[Tensor, Tensor]]:
         found = self.gain.parts(-1.0 / self.gain.count)
         found += [(term, term.new_full((), -1.0 / self.gain.runs)) for term in self.scores]
         return [part for part in found if part[0].requires_grad]

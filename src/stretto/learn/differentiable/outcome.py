@@ -13,6 +13,7 @@ from stretto.learn.differentiable.columns import Column, Tensors
 from stretto.learn.differentiable.copies import Copies
 from stretto.learn.differentiable.gradients import Gradients
 from stretto.learn.differentiable.index import Index
+from stretto.learn.differentiable.later import of_the_pass
 from stretto.learn.differentiable.loss import Loss, loss_of
 from stretto.learn.differentiable.reading import Source, column_of, source_of
 from stretto.learn.differentiable.rewards import gain_of
@@ -54,6 +55,10 @@ class Outcome:
     @cached_property
     def columns(self) -> Mapping[str, Column]:
         """Each field of the workflow's output."""
+        with of_the_pass():
+            return self._columns()
+
+    def _columns(self) -> Mapping[str, Column]:
         batch, cohort = self.noted()
         columns = {name: column_of(source, cohort.frame)[0] for name, source in self.output}
         if cohort.size == len(batch.data):
@@ -69,8 +74,9 @@ class Outcome:
     @cached_property
     def rewards(self) -> Tensor:
         """[B], float64, with the graph of what modules computed; NaN, and never 0, where a reward is unknown."""
-        value_B, known_B = self.parts.gain.of_runs()
-        return value_B if known_B is None else torch.where(known_B, value_B, torch.full_like(value_B, torch.nan))
+        with of_the_pass():
+            value_B, known_B = self.parts.gain.of_runs()
+            return value_B if known_B is None else torch.where(known_B, value_B, torch.full_like(value_B, torch.nan))
 
     @cached_property
     def known(self) -> Tensor:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.index import Index
+from stretto.learn.differentiable.later import of_the_pass, own
 from stretto.learn.differentiable.underway import Computed, Underway
 
 
@@ -71,9 +72,9 @@ class Gain:
     def parts(self, scale: float) -> list[tuple[Tensor, Tensor]]:
         """Tensors that `objective` is made of, and its gradient by each."""
         if self.weights_L is None and self.known_B is None:  # as most: a weighted sum
-            terms = self.terms.values()
-            return [(term.value_L, _every(len(self.run_of), term.value_L.dtype, term.weight * scale)) for term in terms]
-        with torch.enable_grad():  # whoever asks first
+            found = enumerate((term.value_L, term.weight * scale) for term in self.terms.values())
+            return [(value_L, _every(place, len(self.run_of), value_L.dtype, by)) for place, (value_L, by) in found]
+        with of_the_pass():
             whole = self.objective(scale)
         return [(whole, torch.ones_like(whole))]
 
@@ -94,9 +95,17 @@ class Gain:
         return value_L if self.known_B is None else value_L[self.known_B[torch.tensor(self.run_of)]]
 
 
+def _every(place: int, count: int, dtype: torch.dtype, number: float) -> Tensor:
+    """[count], the number everywhere; one for all passes over batches of a size, for the term of that place."""
+    made = _kept(place, count, dtype, number)
+    if made._version:  # noqa: SLF001  # a hook wrote to the gradient that it was shown
+        _kept.cache_clear()
+        made = _kept(place, count, dtype, number)
+    return made
+
+
 @lru_cache(maxsize=64)
-def _every(count: int, dtype: torch.dtype, number: float) -> Tensor:
-    """[count], the number everywhere; one for all passes over batches of a size."""
+def _kept(place: int, count: int, dtype: torch.dtype, number: float) -> Tensor:  # noqa: ARG001  # no two terms share one
     with torch.inference_mode(mode=False):
         return torch.full((count,), number, dtype=dtype)
 
@@ -119,7 +128,7 @@ def _given_once(batch: Underway, cohort: Cohort) -> dict[str, Tensor] | None:
             for name, (value, known) in event.rewards.items():
                 if known is not None or name in found or event.cohort.lives != lives:
                     return None
-                found[name] = value.cpu()
+                found[name] = own(value).cpu()
     return found
 
 

@@ -8,8 +8,7 @@ was noted yet: they say what is wrong, and in which row.
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -24,14 +23,13 @@ from stretto.learn.differentiable.node import Node, run_block
 from stretto.learn.differentiable.reading import Source
 from stretto.learn.differentiable.returned import Returned
 from stretto.learn.differentiable.underway import Computed, Underway
+from stretto.learn.differentiable.weights import writes_to
 from stretto.plan.expr.access import PathOf
 from stretto.types.enums import Estimator
 from stretto.types.errors import ContractError
 from stretto.types.json import Json
 
 Tensors: TypeAlias = Mapping[str, Tensor]
-
-_WRITES: Final = attrgetter("_version")
 
 
 class Reading(NamedTuple):
@@ -74,7 +72,7 @@ class Lent:
         """Of each module."""
         self.fits = not any(each.misfits for each in asked)
         """Each row is as the modules take it."""
-        self._all = {id(value): value for each in self.tensors for value in each.values()}
+        self._all = [*{id(value): value for each in self.tensors for value in each.values()}.values()]
         self._writes = writes_to(self._all)
 
     def is_unwritten(self) -> bool:
@@ -87,20 +85,24 @@ class Straight:
 
     def __init__(self, callings: Sequence[Calling]) -> None:
         self.callings = callings
+        self._key = object()
+        """Of what batches keep of it, which may outlive the modules."""
         own = {each.slot for each in callings}
         self.slots = [*{slot for each in callings for _, slot, _, _ in each.readings} - own]
         """Of what they read of steps before them."""
 
     def lent(self, data: Batch) -> Lent:
         """What they read of the requests."""
-        made: Lent = data.own(self, lambda: Lent([each.node.taking.asked_of(data) for each in self.callings]))
+        made: Lent = data.own(self._key, lambda: Lent([each.node.taking.asked_of(data) for each in self.callings]))
         return made
 
     def called(self, lent: Lent, references: Sequence[Json], before: Mapping[int, Tensors]) -> list[Called] | None:
         """What each returned; None where one raised, or wrote to what others read. `before` is by slot."""
         returned: dict[int, Tensors] = {**before}
         called: list[Called] = []
-        writes = [writes_to(each) for each in before.values()]
+        converted: list[Tensor] = []
+        others = [value for each in before.values() for value in each.values()]
+        writes = writes_to(others)
         try:
             for (own, module, readings, takes_reference, node), tensors in zip(
                 self.callings, lent.tensors, strict=True
@@ -108,23 +110,28 @@ class Straight:
                 given: dict[str, Any] = {**tensors}
                 for parameter, slot, field, dtype in readings:
                     value = returned[slot][field]
-                    given[parameter] = value if value.dtype is dtype else value.to(dtype)
+                    if value.dtype is not dtype:
+                        value = value.to(dtype)
+                        converted.append(value)
+                    given[parameter] = value
                 if takes_reference:
                     given[REFERENCE] = [*references]
                 found = module(**given)
                 if type(found) is not dict:
                     found = node.component.held(found, len(references))
                 returned[own] = found
-                called.append(Called(given, found, [*map(_WRITES, found.values())], time.monotonic()))
+                called.append(Called(given, found, writes_to(found.values()), time.monotonic()))
         except Exception:  # noqa: BLE001  # whatever it is: the step itself lets it be raised again, and says where
             return None
-        return called if lent.is_unwritten() and writes == [writes_to(each) for each in before.values()] else None
+        if any(writes_to(converted)) or not lent.is_unwritten() or writes != writes_to(others):
+            return None
+        return called
 
     def found(self, called: Sequence[Called], size: int) -> list[dict[str, Tensor]] | None:
         """What they returned, as it is declared; None where one is not, or was written to."""
         found = []
         for calling, each in zip(self.callings, called, strict=True):
-            if [*map(_WRITES, each.returned.values())] != each.writes:
+            if writes_to(each.returned.values()) != each.writes:
                 return None
             try:
                 found.append(calling.node.component.held(each.returned, size))
@@ -205,11 +212,6 @@ def note(batch: Underway, cohort: Cohort, events: Iterable[Computed]) -> None:
     for event in events:
         cohort.frame.put(event.op.slot, event.output)
         batch.events.append(event)
-
-
-def writes_to(tensors: Mapping[Any, Tensor]) -> list[int]:
-    """How often each was written to, as torch counts."""
-    return [*map(_WRITES, tensors.values())]
 
 
 def stretches_of(nodes: Sequence[Node], modules: Mapping[str, nn.Module]) -> list[Stretch]:

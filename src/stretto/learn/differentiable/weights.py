@@ -35,7 +35,8 @@ class Weights:
         self._held = _held(self._places)
         self.of = {name: [*module.parameters()] for name, module in self._components.items()}
         """Parameters, by component."""
-        buffers = chain.from_iterable(module.buffers() for module in self._components.values())
+        buffers = [each for module in self._components.values() for each in module.buffers()]
+        self._has_buffers = bool(buffers)
         self.all: list[Tensor] = [*{id(each): each for each in chain(*self.of.values(), buffers)}.values()]
         """Parameters and buffers, each once."""
         self._looked += 1
@@ -51,11 +52,22 @@ class Weights:
     def version(self) -> tuple[int, int]:
         """What is another when one of those listed was written to, or they are others: torch counts each one's writes
         up."""
-        return self._looked, sum(map(_WRITES, self.all))
+        if self._has_buffers and self.are_others():  # a pass may put a new buffer in the old one's place
+            self.look()
+        return self._looked, sum(writes_to(self.all))
 
     def is_elsewhere(self) -> bool:
         """Whether one of them is on another device than the CPU."""
         return not all(map(_IS_CPU, self.all))
+
+
+def writes_to(tensors: Iterable[Tensor]) -> list[int]:
+    """How often each was written to; torch counts for all but those made in inference mode."""
+    each = [*tensors]
+    try:
+        return [*map(_WRITES, each)]
+    except RuntimeError:
+        return [0 if one.is_inference() else one._version for one in each]  # noqa: SLF001  # torch's own count
 
 
 def _are_alike(tensors: Iterable[Tensor]) -> bool:

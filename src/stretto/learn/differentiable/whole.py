@@ -13,6 +13,7 @@ from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.data import Batch
 from stretto.learn.differentiable.downstream import Downstream
 from stretto.learn.differentiable.inside import NoChoiceError
+from stretto.learn.differentiable.later import own
 from stretto.learn.differentiable.loss import SCORING
 from stretto.learn.differentiable.rewards import Gain, Term
 from stretto.learn.differentiable.straight import Calling, Straight, Stretch, Tried, note
@@ -83,7 +84,7 @@ class Whole:
                 if math.isnan(sum(value.tolist())):
                     return
                 if weight := self._weights.get(name):
-                    terms[name] = Term(value, None, weight)
+                    terms[name] = Term(own(value), None, weight)
         try:
             for at, node in self._choosing:
                 tally.choices[node.op.slot] = node.draw(seeds, node.op.name, found[at])

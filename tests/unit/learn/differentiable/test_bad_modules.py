@@ -292,3 +292,12 @@ def test_where_no_row_has_probabilities_every_run_says_so(tmp_path: Path) -> Non
     outcome = as_module(astray(tmp_path))([{"x": TOO_LARGE}] * 2, seeds=[1, 2])
     assert not outcome.known.any()
     assert all("gives no probabilities" in str(run.error) for run in outcome.runs)
+
+
+def test_a_gradient_that_was_no_number_before_is_named_though_no_step_called_its_component(tmp_path: Path) -> None:
+    guarded = STEPS.replace("{state: steps.one.state}}", "{state: steps.one.state}, condition: steps.one.score > 9.0}")
+    module = module_of(tmp_path, guarded.replace("steps.two.score", "steps.one.score"), head=HEAD)
+    for parameter in module.module_of("second").parameters():
+        parameter.grad = torch.full_like(parameter, torch.nan)
+    told = module(rows(2)).backward().skipped
+    assert told.startswith("the gradient of component 'second', which no step of the batch called, is no number; so")

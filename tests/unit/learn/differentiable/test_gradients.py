@@ -1,6 +1,7 @@
 """What is told of the gradients that a pass left."""
 
 import math
+import weakref
 
 import pytest
 import torch
@@ -58,3 +59,48 @@ def test_a_large_gradient_is_a_number_though_its_square_is_none(copies: bool) ->
 def test_no_gradient_at_all_is_no_wrong_one() -> None:
     left = Left(parameters(one=[None]), copies=True)
     assert (left.are_numbers(), left.norms(), left.unreached()) == (True, {"one": 0.0}, ("one",))
+
+
+@BOTH
+def test_a_lone_gradient_is_told_as_it_was_left(copies: bool) -> None:
+    those = parameters(one=[[3.0, 4.0]])
+    left = Left(those, copies=copies)
+    assert left.are_numbers()
+    assert isinstance(those["one"][0].grad, Tensor)
+    those["one"][0].grad *= 0.1
+    assert left.norms() == pytest.approx({"one": 5.0})
+
+
+@BOTH
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_of_a_float64_whose_square_is_none_the_norm_is(copies: bool, size: float) -> None:
+    parameter = nn.Parameter(torch.zeros(2, dtype=torch.float64))
+    parameter.grad = torch.tensor([3.0, 4.0], dtype=torch.float64) * size
+    left = Left({"one": [parameter]}, copies=copies)
+    assert left.are_numbers()
+    assert left.norms() == pytest.approx({"one": 5 * size})
+
+
+@BOTH
+def test_sparse_gradients_are_looked_at_too(copies: bool) -> None:
+    table, beside = nn.Embedding(4, 2, sparse=True), parameters(two=[[2.0]])["two"]
+    (table(torch.tensor([1, 3, 3])).sum() * 3).backward()
+    left = Left({"one": [*table.parameters()], "two": beside, "both": [*table.parameters(), *beside]}, copies=copies)
+    assert left.are_numbers()
+    assert left.norms() == pytest.approx({"one": math.sqrt(90), "two": 2.0, "both": math.sqrt(94)})
+
+
+def test_the_norm_of_complex_gradients_is_that_of_both_parts() -> None:
+    parameter = nn.Parameter(torch.zeros(2, dtype=torch.complex64))
+    parameter.grad = torch.tensor([3j, 4.0])
+    assert Left({"one": [parameter]}, copies=False).norms() == pytest.approx({"one": 5.0})
+
+
+def test_large_gradients_are_not_held_by_what_is_told_of_them() -> None:
+    those = parameters(one=[[3.0, 4.0]])
+    told = Gradients(Left(those, copies=False))
+    grad = weakref.ref(those["one"][0].grad)
+    those["one"][0].grad = None
+    assert grad() is None
+    assert told.norms == pytest.approx({"one": 5.0})
+    assert told.unreached == ()

@@ -213,3 +213,71 @@ def test_what_a_pass_computed_goes_with_it(tmp_path: Path, steps: str, term: str
     finally:
         gc.enable()
     module.close()
+
+
+class Unwatched(nn.Module):
+    """Keeps no graph, nor counts writes."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner, self.calls = inner, 0
+
+    def forward(self, **fields: Any) -> Any:
+        self.calls += 1
+        with torch.inference_mode():
+            return self.inner(**fields)
+
+
+ACROSS = """
+  - {name: one, component: first, input_mapping: {x: input.x}}
+  - {name: told, component: rated, input_mapping: {score: steps.one.score, state: steps.one.state}}
+  - {name: choose, component: chooser, input_mapping: {state: steps.one.state}}
+  - {name: worth, component: worth, input_mapping: {score: steps.one.score}}
+"""
+
+
+def test_a_module_that_computes_in_inference_mode_is_called_once(tmp_path: Path) -> None:
+    workflow = loaded(tmp_path, ACROSS, head=HEAD)
+    component = workflow.component("first")
+    assert isinstance(component, TorchComponent)
+    module = as_module(workflow.with_component(component.with_module(Unwatched(component.module))))
+    with torch.no_grad():
+        outcome = module(rows(3))
+    assert [run.status.value for run in outcome.runs] == ["ok"] * 3
+    counted = module.module_of("first")
+    assert isinstance(counted, Unwatched)
+    assert counted.calls == 1
+
+
+def test_a_write_to_an_input_of_another_precision_is_refused_as_one_by_one(tmp_path: Path) -> None:
+    workflow = loaded(tmp_path, STEPS, head=HEAD)
+
+    class Writes(nn.Module):
+        def __init__(self, inner: nn.Module) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, state: Tensor) -> Any:
+            return self.inner(state=state.mul_(2.0))
+
+    first, second = workflow.component("first"), workflow.component("second")
+    assert isinstance(first, TorchComponent)
+    assert isinstance(second, TorchComponent)
+    half = Counting(first.module, lambda told: {key: value.bfloat16() for key, value in told.items()})
+    module = as_module(
+        workflow.with_component(first.with_module(half)).with_component(second.with_module(Writes(second.module)))
+    )
+    with pytest.raises(ContractError, match="component 'second' at step 'two' writes to its input 'state' in place"):
+        module(rows(3))
+
+
+def test_a_batch_that_is_kept_holds_no_module(tmp_path: Path) -> None:
+    module = counting(tmp_path, "second")
+    batch = module.batch(rows(3))
+    module(batch).backward()
+    module.close()
+    inside = weakref.ref(module.module_of("second"))
+    del module
+    gc.collect()
+    assert inside() is None
+    assert len(batch) == 3
