@@ -41,7 +41,7 @@ class HeldOutReport(msgspec.Struct, frozen=True, kw_only=True):
     left_out: Mapping[str, int]
     """Why they are not: ``failed``, or ``unknown`` and the term of the reward."""
     is_best: bool
-    """Better than every one before it, by the training's own folder."""
+    """Better than every one before it by the same code, by the training's own folder."""
 
 
 class JointReport(msgspec.Struct, frozen=True, kw_only=True):

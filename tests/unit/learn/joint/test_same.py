@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+import stretto
 from stretto.components.tensor_file import read_tensors, write_tensors
-from stretto.learn.joint import ComponentOptions
+from stretto.learn.joint import ComponentOptions, JointOptions, JointReport, train_jointly
 from stretto.learn.joint.progress import JointFolder
 from stretto.types.errors import UsageError
-from tests.unit.learn.joint.made import COMPONENTS, WORKFLOW, tasks, trained, workflow
+from tests.unit.learn.joint.made import COMPONENTS, SMALL, WORKFLOW, tasks, trained, workflow
 
 Change = Callable[[str], str]
 
@@ -192,6 +193,32 @@ def test_an_evaluation_by_other_code_is_no_measure_of_what_comes(begun: Path) ->
     assert (result.best.update, result.best.is_outdated) == (4, False)
     assert result.best.reward_mean is not None
     assert result.best.reward_mean < (before.reward_mean or 0.0) - 10
+
+
+def test_it_is_none_either_where_the_training_is_stopped_before_the_next(tmp_path: Path) -> None:
+    workflow(tmp_path, estimator="relax")
+    seldom: dict[str, Any] = {"evaluate_every": 10}
+    trained(tmp_path, updates=2, **seldom)
+    changed(tmp_path, lambda text: text.replace("return (way * torch", "return (-100 * way * torch"))
+
+    def stop(report: JointReport) -> None:
+        raise KeyboardInterrupt
+
+    options = JointOptions(**{**SMALL, **seldom, "updates": 5})
+    with stretto.load(tmp_path / "workflow.yaml", store=tmp_path / "runs.db") as loaded:
+        folder = tmp_path / "training"
+        with pytest.raises(KeyboardInterrupt):
+            train_jointly(
+                loaded, tasks(), folder=folder, options=options, resume=True, changed_code=True, on_update=stop
+            )
+    kept = JointFolder(folder)
+    best = kept.progress().best
+    assert best is not None
+    assert best.is_outdated
+    assert all(path.is_file() for path in kept.checkpoints(best.weights).values())
+    result = trained(tmp_path, updates=5, resume=True, **seldom)
+    assert (result.best.update, result.best.is_outdated) == (5, False)
+    assert [report.update for report in result.reports if report.changed_code] == [3]
 
 
 def test_where_nothing_is_left_to_do_nothing_is_taken(begun: Path, caplog: pytest.LogCaptureFixture) -> None:
