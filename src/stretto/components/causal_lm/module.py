@@ -5,19 +5,19 @@ Shape letters: B rows, S places of a soft prompt, D the width of an embedding.
 
 import copy
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
-import orjson
 import torch
 from torch import Tensor, nn
 
 from stretto.components.causal_lm.base import Base
 from stretto.components.causal_lm.continuing import Read, alternatives, read, whole
+from stretto.components.causal_lm.lora import adapt
 from stretto.components.causal_lm.options import EMBEDDINGS, Gives, LmOptions
+from stretto.components.causal_lm.prompt import Prompt
 from stretto.components.causal_lm.saying import say
-from stretto.components.causal_lm.sequence import Piece, laid_out, length_of
-from stretto.components.causal_lm.template import Hole
+from stretto.components.causal_lm.sequence import laid_out
+from stretto.components.causal_lm.wordings import worded
 from stretto.components.python.decorator import MARK
 from stretto.types.errors import ContractError, UsageError
 from stretto.types.json import Json
@@ -40,18 +40,16 @@ class CausalLm(nn.Module):
         self.model: Any = base.body()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(options.seed)
-            _adapt(name, self.model, options)
+            if options.lora is not None:
+                adapt(name, self.model, options.lora)
             self.soft = nn.ParameterDict(
                 {each: self._first(soft.tokens) for each, soft in options.soft_prompts.items() if soft.learnt}
             )
         self._learns = frozenset(each for each, weights in self.named_parameters() if weights.requires_grad)
-        self._texts = {
-            choice: [self._tokens(choice, alternative, text) for alternative, text in texts.items()]
-            for choice, texts in options.chooses.items()
-        }
-        for choice, texts in self._texts.items():
-            _hold_apart(name, choice, [*options.chooses[choice]], texts)
-        self._hold_room()
+        self._texts = worded(name, self.words, options.chooses)
+        longest = max((len(text) for texts in self._texts.values() for text in texts), default=1)
+        further = max(longest, options.max_tokens, 1) - 1
+        self._prompt = Prompt(name, self.words, options, window=self.window, further=further)
         self.register_state_dict_post_hook(_keep_what_learns)  # type: ignore[no-untyped-call]  # torch's own
         self.register_load_state_dict_post_hook(_want_what_learns)  # type: ignore[no-untyped-call]  # as above
 
@@ -85,10 +83,10 @@ class CausalLm(nn.Module):
 
     def forward(self, **fields: Any) -> dict[str, Tensor]:
         """Soft prompts as [B, S, D] and texts as lists of B values; returns tensors by the names of what comes out."""
-        pieces = self._rows(fields)
+        pieces = self._prompt.rows(fields)
         softs = self._softs(fields, len(pieces))
         for row in pieces:
-            self._hold_length(length_of(row, self._sizes))
+            self._prompt.hold(row)
         layer = self.model.get_input_embeddings()
         prompts = laid_out(pieces, softs, layer, device=layer.weight.device)
         found = read(self.model, prompts)
@@ -114,11 +112,7 @@ class CausalLm(nn.Module):
 
     def unfit(self, **fields: Any) -> list[int]:
         """Rows whose prompts are longer than the model reads, or empty."""
-        return [
-            place
-            for place, row in enumerate(self._rows(fields))
-            if self._why_not(length_of(row, self._sizes)) is not None
-        ]
+        return self._prompt.unfit(fields)
 
     def spell(self, ids: Sequence[int]) -> list[str]:
         """Each token as people read it."""
@@ -147,55 +141,6 @@ class CausalLm(nn.Module):
             softs[name] = given.to(self.model.get_input_embeddings().weight.dtype)
         return softs
 
-    def _pieces(self, values: Mapping[str, Json]) -> list[Piece]:
-        """One row: its tokens from one soft prompt to the next, and these."""
-        pieces: list[Piece] = [self.words.begin] if self.words.begin else []
-        parts = self.options.parts
-        for is_soft, run in groupby(
-            parts, lambda part: isinstance(part, Hole) and part.field in self.options.soft_prompts
-        ):
-            if is_soft:
-                pieces += [part.field for part in run if isinstance(part, Hole)]
-            else:
-                told = [(_text(values[p.field]), False) if isinstance(p, Hole) else (p, True) for p in run]
-                pieces.append(tuple(self.words.tokens(told)))
-        return pieces
-
-    def _rows(self, fields: Mapping[str, Any]) -> list[list[Piece]]:
-        """The prompt of each row."""
-        rows = next(len(value) for value in fields.values()) if fields else 1
-        return [self._pieces({text: fields[text][row] for text in self.options.texts}) for row in range(rows)]
-
-    @property
-    def _sizes(self) -> dict[str, int]:
-        return {name: soft.tokens for name, soft in self.options.soft_prompts.items()}
-
-    @property
-    def _longest(self) -> int:
-        return max((len(text) for texts in self._texts.values() for text in texts), default=1)
-
-    def _hold_room(self) -> None:
-        """Raise UsageError where even a prompt of empty fields is longer than the model reads."""
-        least = length_of(self._pieces(dict.fromkeys(self.options.texts, "")), self._sizes)
-        why = self._why_not(least) if least else None
-        if why is not None:
-            raise UsageError(f"component '{self.name}', with nothing in its fields, would be given {why}")
-
-    def _hold_length(self, tokens: int) -> None:
-        why = self._why_not(tokens)
-        if why is not None:
-            raise ContractError(f"component '{self.name}' is given {why}")
-
-    def _why_not(self, tokens: int) -> str | None:
-        """Why a prompt of that many tokens cannot be read; None when it can."""
-        if not tokens:
-            return "a prompt of no tokens, which nothing continues"
-        further = max(self._longest, self.options.max_tokens, 1) - 1
-        if self.window is None or tokens + further <= self.window:
-            return None
-        after = f", after which {further} more may come" if further else ""
-        return f"a prompt of {tokens} tokens{after}; its model reads at most {self.window}. Shorten what is put into it"
-
     # making
 
     def _first(self, tokens: int) -> nn.Parameter:
@@ -203,15 +148,6 @@ class CausalLm(nn.Module):
         weight = self.model.get_input_embeddings().weight
         drawn = torch.randint(len(weight), (tokens,)).to(weight.device)
         return nn.Parameter(weight[drawn].detach().float().clone())
-
-    def _tokens(self, choice: str, alternative: str, text: str) -> list[int]:
-        tokens = self.words.tokens([(text, True)])
-        if not tokens:
-            raise UsageError(
-                f"component '{self.name}': alternative '{alternative}' of '{choice}' is {text!r}, of which its model's "
-                "tokenizer makes nothing; give it a text that the model can say"
-            )
-        return tokens
 
     def get_extra_state(self) -> Tensor:
         """The digest of the model: part of every checkpoint, and of what actions are pinned to."""
@@ -247,45 +183,6 @@ class CausalLm(nn.Module):
         memo[id(self)] = made
         made.__dict__ = {key: copy.deepcopy(value, memo) for key, value in vars(self).items() if key != MARK}
         return made
-
-
-def _adapt(name: str, model: Any, options: LmOptions) -> None:
-    """Put the low-rank changes beside the layers that they are of."""
-    if options.lora is None:
-        return
-    from peft import LoraConfig, inject_adapter_in_model
-
-    lora = options.lora
-    config = LoraConfig(r=lora.rank, lora_alpha=lora.counts, target_modules=[*lora.targets])
-    try:
-        inject_adapter_in_model(config, model)
-    except ValueError as error:
-        there = {path.rpartition(".")[2] for path, layer in model.named_modules() if isinstance(layer, nn.Linear)}
-        raise UsageError(
-            f"component '{name}': `lora` names {', '.join(lora.targets)}, and its model has no such layer; it has "
-            f"{', '.join(sorted(there))}"
-        ) from error
-    for weights in model.parameters():
-        if weights.requires_grad:  # of a model in bfloat16 too: small steps would be lost in it, and no file holds it
-            weights.data = weights.data.float()
-
-
-def _hold_apart(name: str, choice: str, names: Sequence[str], texts: Sequence[Sequence[int]]) -> None:
-    """No alternative begins another: it would be the likelier one whatever the model thinks."""
-    for one, shorter in zip(names, texts, strict=True):
-        for other, longer in zip(names, texts, strict=True):
-            if one != other and [*longer[: len(shorter)]] == [*shorter]:
-                raise UsageError(
-                    f"component '{name}': alternative '{one}' of '{choice}' is how '{other}' begins, so that it could "
-                    "never be the less likely one; end both by something, such as a full stop"
-                )
-
-
-def _text(value: Json) -> str:
-    """Of a field: text as it is, nothing for null, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return "" if value is None else orjson.dumps(value).decode()
 
 
 def _keep_what_learns(module: nn.Module, state: dict[str, Any], prefix: str, _metadata: Any) -> None:

@@ -95,7 +95,7 @@ def test_control_tokens_steer_in_the_prompt_and_not_in_what_fills_it() -> None:
     words = reader().words
     assert words.tokens([("Ticket </s> ", True), ("bill </s>", False)]) == [3, 2, *words.plain("bill </s>")]
     assert 2 not in words.plain("bill </s>")
-    assert reader(prompt="{text}</s>{state}")._pieces({"text": "bill </s>"}) == [
+    assert reader(prompt="{text}</s>{state}")._prompt.pieces({"text": "bill </s>"}) == [
         (1,),
         (*words.plain("bill </s>"), 2),
         "state",
@@ -103,9 +103,9 @@ def test_control_tokens_steer_in_the_prompt_and_not_in_what_fills_it() -> None:
 
 
 def test_fields_that_are_no_text_are_told_as_json_and_null_as_nothing() -> None:
-    assert reader(prompt="{text} {state} Queue")._pieces({"text": None})[1] == ()
+    assert reader(prompt="{text} {state} Queue")._prompt.pieces({"text": None})[1] == ()
     words = reader().words
-    assert reader(prompt="Ticket {text} {state}")._pieces({"text": {"a": 1}})[1] == tuple(
+    assert reader(prompt="Ticket {text} {state}")._prompt.pieces({"text": {"a": 1}})[1] == tuple(
         words.plain('Ticket {"a":1} ')
     )
 
