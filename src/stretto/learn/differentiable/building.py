@@ -16,6 +16,14 @@ from stretto.plan.model import AnyOp, Block, CallOp, LoopOp, MapOp, Plan, SubOp,
 from stretto.types.errors import UsageError
 
 
+def steps_of(plan: Plan) -> list[Node]:
+    """The steps of a workflow. Raises UsageError, with every reason, for one that only the engine can run."""
+    if found := refusals(plan):
+        listed = "".join(f"\n  - {each}" for each in found)
+        raise UsageError(f"workflow '{plan.name}' cannot be run as a module:{listed}\nRun it with `workflow.run`")
+    return build(plan.body, plan.slots)
+
+
 def build(block: Block, length: int, prefix: str = "") -> list[Node]:
     """The steps of a block and of those inside."""
     return [_node(op, length, prefix + op.name) for op in block.ops]
@@ -133,3 +141,18 @@ def _why_not(op: AnyOp) -> Iterator[str]:
 def components_in(nodes: Sequence[Node]) -> Mapping[str, TorchComponent]:
     """The differentiable components, by name."""
     return {node.name: node.component for node in inside_of(nodes)}
+
+
+def components_of(plan: Plan) -> Mapping[str, TorchComponent]:
+    """Those of a workflow. Raises UsageError for one that only the engine can run, or that has none."""
+    found = components_in(steps_of(plan))
+    hold_some(found, plan.name)
+    return found
+
+
+def hold_some(components: Mapping[str, TorchComponent], workflow: str) -> None:
+    """Raises UsageError where there are no differentiable components."""
+    if not components:
+        raise UsageError(
+            f"workflow '{workflow}' has no differentiable component; declare one with @stretto.differentiable"
+        )

@@ -19,7 +19,7 @@ from stretto.learn.adversity.stranger import strangers_of
 from stretto.learn.arguments import check_workflow
 from stretto.learn.differentiable import CHECK_REMOTE
 from stretto.learn.differentiable.backward import Backward
-from stretto.learn.differentiable.building import build, checked, components_in, plain_outside_of, refusals
+from stretto.learn.differentiable.building import checked, components_in, hold_some, plain_outside_of, steps_of
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.copies import Copies, copied, freeze_but
 from stretto.learn.differentiable.data import Batch
@@ -79,10 +79,7 @@ class DifferentiableWorkflow(nn.Module):
         self.workflow = workflow
         self._rollouts = workflow.for_rollouts()
         self.plan = plan = self._rollouts.plan
-        if found := refusals(plan):
-            listed = "".join(f"\n  - {each}" for each in found)
-            raise UsageError(f"workflow '{plan.name}' cannot be run as a module:{listed}\nRun it with `workflow.run`")
-        self._nodes = build(plan.body, plan.slots)
+        self._nodes = steps_of(plan)
         self.remote_checks = checked(self._nodes, check_remote)
         """Of each step whose component pulls gradients back itself: rows so far, and what checks of them came to."""
         self.components = components_in(self._nodes)
@@ -267,10 +264,7 @@ def as_module(
     component that is frozen and asked to learn, and for one that cannot be perturbed so.
     """
     made = DifferentiableWorkflow(workflow, train=train, perturb=perturb, check_remote=check_remote)
-    if not made.components:
-        raise UsageError(
-            f"workflow '{workflow.name}' has no differentiable component; declare one with @stretto.differentiable"
-        )
+    hold_some(made.components, workflow.name)
     return made
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from stretto.components.torch.component import TorchComponent
 from stretto.learn.adversity.perturbation import Perturbation
+from stretto.learn.arguments import check_workflow
+from stretto.learn.differentiable.building import components_of
 from stretto.learn.differentiable.module import DifferentiableWorkflow, as_module
 from stretto.learn.joint.learners import set_learning
 from stretto.learn.joint.options import JointOptions
@@ -20,7 +22,8 @@ def learning_module(
     Raises UsageError for options of a component that is not there or cannot learn, where all is frozen, and where two
     components that share weights are to learn otherwise.
     """
-    components = as_module(workflow).components
+    check_workflow(workflow)
+    components = components_of(workflow.for_rollouts().plan)
     _hold_to_components(workflow.name, components, options)
     learning = [name for name, component in components.items() if component.is_trainable and name not in options.frozen]
     if not learning:
