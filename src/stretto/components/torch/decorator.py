@@ -44,18 +44,9 @@ def differentiable(
     """
 
     def declare(target: T) -> T:
-        from torch import nn  # heavy, and here by now: the target is made of it
+        from stretto.components.torch.component import TorchComponent  # with torch, which is heavy, and here by now
 
-        from stretto.components.torch.component import TorchComponent
-
-        is_module = isinstance(target, nn.Module) or (isinstance(target, type) and issubclass(target, nn.Module))
-        if not is_module and not (callable(target) and hasattr(target, "__code__")):
-            raise refuse(
-                target,
-                ComponentCode.SIGNATURE,
-                f"a differentiable component is a module or a function, and this is {type(target).__name__}",
-                expected="a class or instance of torch.nn.Module, or a function of tensors",
-            )
+        _hold_target(target)
         options = read_options(
             target,
             name=name,
@@ -75,3 +66,17 @@ def differentiable(
         return target
 
     return declare
+
+
+def _hold_target(target: object) -> None:
+    """Raise SpecError for what is neither a module nor a function."""
+    from torch import nn  # as above: the target is made of it
+
+    is_module = isinstance(target, nn.Module) or (isinstance(target, type) and issubclass(target, nn.Module))
+    if not is_module and not (callable(target) and hasattr(target, "__code__")):
+        raise refuse(
+            target,
+            ComponentCode.SIGNATURE,
+            f"a differentiable component is a module or a function, and this is {type(target).__name__}",
+            expected="a class or instance of torch.nn.Module, or a function of tensors",
+        )

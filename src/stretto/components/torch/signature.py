@@ -227,15 +227,20 @@ def _outputs(hint: Any, options: TorchOptions, shown: object) -> Mapping[str, Sh
             expected="-> Annotated[Tensor, Shape(...)], a TypedDict of such, or `outputs` in `differentiable`",
             suggestion="outputs={'score': Shape()}",
         )
+    _hold_rewards(found, options, shown)
+    return found
+
+
+def _hold_rewards(outputs: Mapping[str, Shape], options: TorchOptions, shown: object) -> None:
+    """Each is one number a row of what comes out."""
     for name in options.rewards:
-        if found.get(name, Shape(1)).dims:
+        if outputs.get(name, Shape(1)).dims:
             raise refuse(
                 shown,
                 ComponentCode.OPTION,
-                f"the reward {name!r} is {'no output' if name not in found else repr(found[name])}",
+                f"the reward {name!r} is {'no output' if name not in outputs else repr(outputs[name])}",
                 expected="an output of Shape(): one number a row",
             )
-    return found
 
 
 def _hold_apart(outputs: Mapping[str, Shape], options: TorchOptions, shown: object) -> None:

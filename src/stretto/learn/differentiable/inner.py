@@ -32,35 +32,43 @@ class SubNode(Node):
         self._hold(batch, cohort, plan.input_check, data, f"the input of sub-workflow '{plan.name}'")
         kept = cohort.alive()
         outer = cohort.narrowed(kept)
-        rows = [*range(outer.size)]
-        own = ColumnFrame(outer.size)
-        own.put(INPUT, data if kept is None else data.take(Index(kept)))
-        for slot in range(INPUT + 1, FIRST_FREE_SLOT):
-            column = outer.frame.get(slot)
-            if column is not None:
-                own.put(slot, column)
-        budget = partial(_child, outer, plan.budget, started, {})
-        within = outer.inside(own, [f"{head}/" for head in outer.paths(self.op.name)], rows, budget=budget)
+        data = data if kept is None else data.take(Index(kept))
+        within = self._within(outer, data, started)
         run_block(batch, self.body, within)
-        fields: dict[str, Column] = {}
-        for name, source in self.output:
-            fields[name], failed = column_of(source, own)
-            for row, error in failed.items():
-                if row not in within.failed:
-                    batch.refuse(outer, row, self.op.name, error)
-                    within.failed[row] = outer.failed[row]
-        output: Column = Fields(fields, outer.size)
+        output = self._answer(batch, outer, within)
         for row, failure in within.failed.items():
             if row not in outer.failed:
                 batch.hold_failure(outer, row, self.op.name, started, failure)
         self._hold(batch, outer, plan.output_check, output, f"the output of sub-workflow '{plan.name}'")
-        self._end(batch, outer, output, data if kept is None else data.take(Index(kept)), started)
+        self._end(batch, outer, output, data, started)
         cohort.fail(outer, kept)
-        column = output
         if outer.failed:
             alive = Index(outer.alive() or [])
-            column = output.take(alive).scatter(alive, outer.size)
-        return column if kept is None else column.scatter(Index(kept), cohort.size)
+            output = output.take(alive).scatter(alive, outer.size)
+        return output if kept is None else output.scatter(Index(kept), cohort.size)
+
+    def _within(self, outer: Cohort, data: Column, started: float) -> Cohort:
+        """The same rows inside, on a frame that has their input, and what stands outside for all plans."""
+        own = ColumnFrame(outer.size)
+        own.put(INPUT, data)
+        for slot in range(INPUT + 1, FIRST_FREE_SLOT):
+            column = outer.frame.get(slot)
+            if column is not None:
+                own.put(slot, column)
+        budget = partial(_child, outer, self.sub.plan.budget, started, {})
+        heads = [f"{head}/" for head in outer.paths(self.op.name)]
+        return outer.inside(own, heads, [*range(outer.size)], budget=budget)
+
+    def _answer(self, batch: Underway, outer: Cohort, within: Cohort) -> Column:
+        """What the sub-workflow answers; rows fail in which an expression of it does."""
+        fields: dict[str, Column] = {}
+        for name, source in self.output:
+            fields[name], failed = column_of(source, within.frame)
+            for row, error in failed.items():
+                if row not in within.failed:
+                    batch.refuse(outer, row, self.op.name, error)
+                    within.failed[row] = outer.failed[row]
+        return Fields(fields, outer.size)
 
     def _hold(self, batch: Underway, cohort: Cohort, check: Check | None, column: Column, what: str) -> None:
         """Let rows fail whose value breaks a schema."""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +31,9 @@ from stretto.plan.model import CallOp
 from stretto.types.enums import Estimator
 from stretto.types.errors import ComponentError, ContractError, StrettoError
 from stretto.types.json import JsonObject
+
+Rewarded: TypeAlias = tuple[Tensor, Tensor | None]
+"""Values of a term, and which of them are known; None where all are."""
 
 _NONE: Final[Mapping[str, Choices]] = {}
 
@@ -165,12 +168,8 @@ class InsideNode(Node):
             chosen = made.choices or self.draw(batch.seeds_of(cohort), cohort.path_or_paths(self.op.name), found)
             tensors = {name: found[name] for name in signature.outputs}
         output: Fields = Returned(tensors, chosen, cohort.size, PROBABILITIES)
-        if unknown is not None:
-            known = {name: Tensors(value, is_known) for name, (value, is_known) in rewards.items()}
-            output = Fields({**output.fields, **known}, cohort.size)
-        if signature.texts:
-            texts = {name: Rows(told_of(found[name], shape)) for name, shape in signature.texts.items()}
-            output = Fields({**output.fields, **texts}, cohort.size)
+        if unknown is not None or signature.texts:
+            output = self._told(output, found, rewards)
         return Computed(
             op=self.op,
             place=self.place,
@@ -187,6 +186,14 @@ class InsideNode(Node):
             rewards=rewards,
             perturbed=made.perturbed,
         )
+
+    def _told(self, output: Fields, found: Mapping[str, Tensor], rewards: Mapping[str, Rewarded]) -> Fields:
+        """The same, with rewards null where they are not known, and text as text."""
+        fields = {**output.fields}
+        fields |= {name: Tensors(value, known) for name, (value, known) in rewards.items() if known is not None}
+        for name, shape in self.component.signature.texts.items():
+            fields[name] = Rows(told_of(found[name], shape))
+        return Fields(fields, output.size)
 
     def _found(
         self, batch: Underway, cohort: Cohort, given: dict[str, Any]

@@ -35,6 +35,11 @@ def select(mask: Tensor, one: Column, other: Column) -> Column:
         return Answered(
             _told(mask, one, other), {name: select(mask, one.below(name), other.below(name)) for name in names}
         )
+    return _of_values(mask, one, other)
+
+
+def _of_values(mask: Tensor, one: Column, other: Column) -> Column:
+    """Of columns that are no tensors of one form: JSON values, beside which tensors stay so where the values fit."""
     if mask.all():
         return one
     if not mask.any():
