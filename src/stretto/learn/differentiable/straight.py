@@ -6,7 +6,8 @@ was noted yet: they say what is wrong, and in which row.
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -147,15 +148,13 @@ class Straight:
         found: Sequence[Tensors],
         started: float,
         choices: Mapping[int, Mapping[str, Choices]],
-    ) -> list[Computed]:
+    ) -> Iterator[Computed]:
         """What is noted of each; of choices, by slot, that were drawn already. Raises NoChoiceError, as a step does."""
-        events = []
         for calling, each, tensors in zip(self.callings, called, found, strict=True):
             node = calling.node
             made = Made(each.given, tensors, node.read, started, each.ended, choices.get(calling.slot))
-            events.append(node.event_of(batch, cohort, made))
+            yield node.event_of(batch, cohort, made)
             started = each.ended
-        return events
 
 
 @dataclass(slots=True)
@@ -178,20 +177,21 @@ class Stretch:
 
     def run(self, batch: Underway, cohort: Cohort, tried: Tried | None) -> None:
         """Do them, straight on where that can be done, or was; where it was tried and could not, one by one."""
-        if self.straight is None or not self._is_done(self.straight, batch, cohort, tried):
-            run_block(batch, self._nodes, cohort)
+        done = 0 if self.straight is None else self._done(self.straight, batch, cohort, tried)
+        if done < len(self._nodes):
+            run_block(batch, self._nodes[done:], cohort)
 
-    def _is_done(self, straight: Straight, batch: Underway, cohort: Cohort, tried: Tried | None) -> bool:
+    def _done(self, straight: Straight, batch: Underway, cohort: Cohort, tried: Tried | None) -> int:
+        """How many went straight on: all, or those before one that has no probabilities in some rows."""
         started = batch.now() if tried is None else tried.began[0]
         called = self._called(straight, batch, cohort) if tried is None else tried.called
         found = None if called is None else straight.found(called, cohort.size)
         if called is None or found is None:
-            return False
-        try:
+            return 0
+        noted = len(batch.events)
+        with suppress(NoChoiceError):
             note(batch, cohort, straight.events(batch, cohort, called, found, started, {}))
-        except NoChoiceError:
-            return False
-        return True
+        return len(batch.events) - noted
 
     @staticmethod
     def _called(straight: Straight, batch: Underway, cohort: Cohort) -> list[Called] | None:

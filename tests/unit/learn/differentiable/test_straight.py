@@ -72,7 +72,7 @@ def noted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     noted_at_once(monkeypatch)
-    monkeypatch.setattr(Stretch, "_is_done", lambda *_: False)
+    monkeypatch.setattr(Stretch, "_done", lambda *_: 0)
 
 
 def networks(folder: Path) -> DifferentiableWorkflow:
@@ -141,15 +141,30 @@ def test_what_is_of_another_precision_is_read_as_it_is_declared(
     assert (straight["steps"], straight["loss"]) == (single["steps"], single["loss"])
 
 
-def test_a_row_without_probabilities_fails_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def spoil(logits: Tensor) -> Tensor:
-        return torch.where(logits[:, :1] > 0.4, torch.nan, logits)
+def spoil(logits: Tensor) -> Tensor:
+    return torch.where(logits[:, :1] > 0.4, torch.nan, logits)
 
+
+def test_a_row_without_probabilities_fails_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = counting(tmp_path, "chooser", spoil)
     straight = told_by(module, rows(3))
     assert {status.value for status, _ in straight["rewards"]} == {"failed", "ok"}
     one_by_one(monkeypatch)
     assert straight["steps"] == told_by(module, rows(3))["steps"]
+
+
+def test_what_was_called_before_it_is_not_called_again(tmp_path: Path) -> None:
+    workflow = loaded(tmp_path, STEPS, head=HEAD)
+    afters: dict[str, Callable[[Any], Any]] = {"second": lambda told: told, "chooser": spoil}
+    for name, after in afters.items():
+        component = workflow.component(name)
+        assert isinstance(component, TorchComponent)
+        workflow = workflow.with_component(component.with_module(Counting(component.module, after)))
+    module = as_module(workflow)
+    assert {run.status.value for run in module(rows(3)).runs} == {"failed", "ok"}
+    counted = module.module_of("second")
+    assert isinstance(counted, Counting)
+    assert counted.calls == 1
 
 
 @pytest.mark.parametrize("fails", [True, False], ids=["raises", "returns another shape"])
