@@ -2,7 +2,6 @@
 
 import copy
 import random
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,18 +26,16 @@ from stretto.learn.differentiable.downstream import Downstream
 from stretto.learn.differentiable.enumerating import parted
 from stretto.learn.differentiable.flow import follow, hold_cycles
 from stretto.learn.differentiable.foretelling import Foretelling
-from stretto.learn.differentiable.frame import ColumnFrame
 from stretto.learn.differentiable.host import Host
 from stretto.learn.differentiable.inside import InsideNode
 from stretto.learn.differentiable.joints import hold_joints
 from stretto.learn.differentiable.kept import KeptAnswers
 from stretto.learn.differentiable.loss import Loss
 from stretto.learn.differentiable.outcome import Outcome, Outcomes
+from stretto.learn.differentiable.passes import Passes
 from stretto.learn.differentiable.passing import passings_of
-from stretto.learn.differentiable.roots import fill_roots
 from stretto.learn.differentiable.sealer import Sealer
 from stretto.learn.differentiable.settling import settle_estimators
-from stretto.learn.differentiable.states import States
 from stretto.learn.differentiable.straight import stretches_of
 from stretto.learn.differentiable.surrogates import Surrogates
 from stretto.learn.differentiable.underway import Underway
@@ -86,15 +83,16 @@ class DifferentiableWorkflow(nn.Module):
         """Those that are differentiable, by name."""
         hold_joints(self._nodes, {name: each.module for name, each in self.components.items()})
         check_perturbations(perturb or {})
-        self._strangers = strangers_of([*plain_outside_of(self._nodes)], perturb or {})
-        inside = {name: each for name, each in (perturb or {}).items() if name not in self._strangers}
-        self._adversaries = adversaries_of(plan, self.components, inside)
+        strangers = strangers_of([*plain_outside_of(self._nodes)], perturb or {})
+        inside = {name: each for name, each in (perturb or {}).items() if name not in strangers}
+        adversaries = adversaries_of(plan, self.components, inside)
         modules = copied(self.components)
         if train is not None:
             freeze_but(train, modules, self._nodes, plan.name)
         self._copies = copies = Copies(modules, self)
         self.train()
-        self._host = Host(self._rollouts)
+        self._host = host = Host(self._rollouts)
+        self._passes = Passes(self, copies, host, plan, adversaries, strangers)
         downstream = Downstream(self._nodes, plan.reward_weights)
         settle_estimators(self._nodes, downstream)
         foretelling = Foretelling(self._nodes)
@@ -105,7 +103,7 @@ class DifferentiableWorkflow(nn.Module):
         self._stretches = stretches_of(self._nodes, modules)
         self._whole = whole_of(self._stretches, plan, downstream)
         self._backward = Backward(self, copies.weights, surrogates)
-        sealer = Sealer(self._host, plan, self.components, copies)
+        sealer = Sealer(host, plan, self.components, copies)
         self._outcomes = Outcomes(plan, copies, surrogates, sealer, self._backward)
 
     def module_of(self, component: str) -> nn.Module:
@@ -194,43 +192,21 @@ class DifferentiableWorkflow(nn.Module):
         for passing in self._surrogates.passings.values():
             passing.end(learns=False)  # of a pass that raised
         self._copies.look_again()
-        tally = self._whole.tried(data, seeds) if self._whole is not None and self._may_be_whole() else None
+        tally = self._whole.tried(data, seeds) if self._whole is not None and self._passes.may_be_whole() else None
         if tally is not None and tally.gain is not None:
             noted = Noted(partial(self._noted, data, seeds, tally))
             return self._outcomes.of(Loss(gain=tally.gain, scores=()), noted)
-        batch, cohort = self._begun(data, seeds, tally)
+        batch, cohort = self._passes.begun(data, seeds, tally)
         for stretch in self._stretches:
             stretch.run(batch, cohort, tally)
             if isinstance(stretch.last, InsideNode) and stretch.last.estimator is Estimator.ENUMERATE:
                 cohort = parted(batch, cohort, stretch.last)
         return self._outcomes.ended(batch, cohort, learns=self.training and torch.is_grad_enabled())
 
-    def _may_be_whole(self) -> bool:
-        """Whether nothing of this pass stands between the modules, in a mode in which torch counts writes."""
-        perturbs = self.training and bool(self._adversaries)
-        return not perturbs and not self._copies.weights.is_elsewhere() and not torch.is_inference_mode_enabled()
-
-    def _begun(self, data: Batch, seeds: Sequence[int], tally: Tally | None) -> tuple[Underway, Cohort]:
-        """A pass, before its first step."""
-        size, began = len(data), (time.monotonic(), time.time_ns()) if tally is None else tally.began
-        states = States(self._host, data, seeds, began)
-        batch = Underway(
-            data=data,
-            states=states,
-            modules=self._copies.of,
-            seeds=seeds,
-            adversaries=self._adversaries if self.training else {},
-            strangers=self._strangers if self.training else {},
-            is_elsewhere=self._copies.weights.is_elsewhere(),
-        )
-        cohort = Cohort(ColumnFrame(size), "", range(size), states.budget, is_whole=True)
-        fill_roots(batch, cohort, self.plan)
-        return batch, cohort
-
     def _noted(self, data: Batch, seeds: Sequence[int], tally: Tally) -> tuple[Underway, Cohort]:
         """A pass of modules alone, as it is noted."""
         assert self._whole is not None
-        batch, cohort = self._begun(data, seeds, tally)
+        batch, cohort = self._passes.begun(data, seeds, tally)
         self._whole.note(batch, cohort, tally)
         return batch, cohort
 

@@ -14,6 +14,7 @@ import stretto
 from stretto.components.torch.component import TorchComponent
 from stretto.learn import as_module
 from stretto.learn.differentiable.module import DifferentiableWorkflow
+from stretto.learn.differentiable.passes import Passes
 from stretto.learn.differentiable.straight import Stretch
 from stretto.types.errors import ContractError
 from tests.unit.learn.differentiable.made import loaded, rows
@@ -67,7 +68,7 @@ def told_by(module: DifferentiableWorkflow, requests: Any) -> dict[str, Any]:
 
 
 def noted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DifferentiableWorkflow, "_may_be_whole", lambda _: False)
+    monkeypatch.setattr(Passes, "may_be_whole", lambda _: False)
 
 
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
