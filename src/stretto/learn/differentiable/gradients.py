@@ -123,14 +123,14 @@ def _norms_of(grads: Mapping[str, Sequence[Tensor]]) -> dict[str, float]:
 
 
 def _side_by_side(grads: Sequence[Tensor]) -> Tensor | None:
-    """A copy of all as one; None where there is none, as of sparse ones."""
-    if len(grads) < 2:
-        return grads[0].flatten().clone() if grads and grads[0].layout is torch.strided else None
-    try:
-        flat: Tensor = _flatten_dense_tensors(grads)  # type: ignore[no-untyped-call]  # torch's own
-    except RuntimeError:  # which is what torch says of those
+    """A copy of all as one; None where there is none, as of sparse ones, or of complex ones."""
+    if not grads or (len(grads) == 1 and grads[0].layout is not torch.strided):
         return None
-    return flat
+    try:
+        flat: Tensor = grads[0].flatten().clone() if len(grads) == 1 else _flatten_dense_tensors(grads)  # type: ignore[no-untyped-call]  # torch's own
+    except RuntimeError:  # which is what torch says of sparse ones
+        return None
+    return None if flat.is_complex() else flat
 
 
 def _norms(grads: Iterable[Tensor]) -> list[float]:

@@ -90,10 +90,13 @@ def test_sparse_gradients_are_looked_at_too(copies: bool) -> None:
     assert left.norms() == pytest.approx({"one": math.sqrt(90), "two": 2.0, "both": math.sqrt(94)})
 
 
-def test_the_norm_of_complex_gradients_is_that_of_both_parts() -> None:
+@BOTH
+def test_the_norm_of_complex_gradients_is_that_of_both_parts(copies: bool) -> None:
     parameter = nn.Parameter(torch.zeros(2, dtype=torch.complex64))
     parameter.grad = torch.tensor([3j, 4.0])
-    assert Left({"one": [parameter]}, copies=False).norms() == pytest.approx({"one": 5.0})
+    left = Left({"one": [parameter], "two": parameters(two=[[2.0]])["two"]}, copies=copies)
+    assert left.are_numbers()
+    assert left.norms() == pytest.approx({"one": 5.0, "two": 2.0})
 
 
 def test_large_gradients_are_not_held_by_what_is_told_of_them() -> None:
