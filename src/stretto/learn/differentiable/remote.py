@@ -23,7 +23,7 @@ from stretto.learn.differentiable.fitting import fitted
 from stretto.learn.differentiable.outside import OutsideNode, call_outside, rows_of
 from stretto.learn.differentiable.remote_check import Checking
 from stretto.learn.differentiable.remote_function import through
-from stretto.learn.differentiable.remote_pull import Answer, Pulling
+from stretto.learn.differentiable.remote_pull import Answer, Pulling, rows_for
 from stretto.learn.differentiable.underway import Underway
 from stretto.plan.model import CallOp
 from stretto.types import card
@@ -66,11 +66,12 @@ class RemoteNode(OutsideNode):
         answers = self._answers(batch, cohort, column, before)
         values = {each.name: self._output(each, column.json) for each in self.tensors.outputs}
         pulling = Pulling(
-            batch=batch,
+            host=batch.states.host,
             place=self.place,
             op=self.call,
             tensors=self.tensors,
-            cohort=cohort,
+            rows=rows_for(batch, cohort, self.op.name),
+            at_once=cohort.parallel or cohort.size,
             data=data,
             answers=answers,
             checking=self.checking,

@@ -7,7 +7,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -19,9 +19,11 @@ from stretto.acp.difference import Arrays, Claim
 from stretto.acp.projection import Probe, Verdict, judge
 from stretto.components.acp.answer import EVIDENCE
 from stretto.components.acp.pinned import ANSWERED_BY
+from stretto.engine.admission import Admitted
 from stretto.engine.call import StepCall
 from stretto.engine.state import Lane, StepFailed
 from stretto.learn.differentiable.cohort import Cohort
+from stretto.learn.differentiable.host import Host
 from stretto.learn.differentiable.remote_check import Checking
 from stretto.learn.differentiable.underway import Underway
 from stretto.plan.model import CallOp
@@ -29,6 +31,7 @@ from stretto.record.model import StepRecord
 from stretto.types.card import Card, Tensor as TensorField, Tensors
 from stretto.types.enums import Effect
 from stretto.types.errors import Code, ComponentError, ContractError
+from stretto.types.ids import StepPath
 from stretto.types.json import Json, JsonObject
 from stretto.types.messages import Request, Response, RunInfo
 from stretto.types.protocols import Component, Differentiates
@@ -59,15 +62,38 @@ class Answer:
         )
 
 
+class Row(NamedTuple):
+    """Whose one is."""
+
+    life: int
+    path: StepPath
+    admitted: Admitted
+    seed: int
+
+
+def rows_for(batch: Underway, cohort: Cohort, name: str) -> list[Row]:
+    """Of a step."""
+    runs = [batch.states.runs[life] for life in cohort.lives]
+    return [
+        Row(life, path, batch.data.admitted[run], batch.seeds[run])
+        for life, path, run in zip(cohort.lives, cohort.paths(name), runs, strict=True)
+    ]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pulling:
-    """One step of one batch: what was asked and answered, for when the loss goes back."""
+    """One step of one batch: what was asked and answered, for when the loss goes back.
 
-    batch: Underway
+    It holds no tensor of the batch: torch's graph holds it, and what stands in a circle through that is never freed.
+    """
+
+    host: Host
     place: str
     op: CallOp
     tensors: Tensors
-    cohort: Cohort
+    rows: Sequence[Row]
+    at_once: int
+    """Rows of one run that may be asked at a time."""
     data: Sequence[JsonObject]
     """What each row was asked."""
     answers: Sequence[Answer | None]
@@ -82,7 +108,7 @@ class Pulling:
         """
         found = [torch.zeros_like(leaf) for leaf in leaves]
         asked = self._asked(cotangents)
-        pulled = self.batch.states.host.run(self._rows(asked)) if asked else {}
+        pulled = self.host.run(self._rows(asked)) if asked else {}
         for row, gradients in pulled.items():
             for name, into in zip(self.leaves, found, strict=True):
                 into[row] = torch.from_numpy(gradients[name]) if name in gradients else torch.nan
@@ -100,12 +126,10 @@ class Pulling:
         return {row: arrays for row, arrays in found.items() if arrays}
 
     async def _rows(self, asked: dict[int, Arrays]) -> dict[int, Arrays]:
-        places: dict[int, asyncio.Semaphore] = defaultdict(
-            lambda: asyncio.Semaphore(self.cohort.parallel or self.cohort.size)
-        )
+        places: dict[int, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(self.at_once))
 
         async def one(row: int) -> Arrays:
-            async with places[self.cohort.lives[row]]:
+            async with places[self.rows[row].life]:
                 return await self._row(row, asked[row])
 
         found = await asyncio.gather(*map(one, asked), return_exceptions=True)
@@ -137,7 +161,7 @@ class Pulling:
     def _cotangents(self, row: int, answer: Answer, inputs: Arrays, cotangents: Arrays) -> Cotangents:
         return Cotangents(
             run=answer.run,
-            path=self.cohort.path(row, self.op.name),
+            path=self.rows[row].path,
             inputs=wire.written(inputs),
             cotangents=wire.written(cotangents),
             gradient_handle=answer.gradient_handle,
@@ -152,12 +176,11 @@ class Pulling:
 
     async def _call(self, row: int, op: CallOp, data: JsonObject) -> JsonObject:
         """Make a call as the step makes it. Raises ComponentError for what became of it, with the step."""
-        host, states, life = self.batch.states.host, self.batch.states, self.cohort.lives[row]
-        admitted = self.batch.data.admitted[states.runs[life]]
-        request = msgspec.structs.replace(admitted.request, seed=self.batch.seeds[states.runs[life]])
-        state, budget = host.begin(msgspec.structs.replace(admitted, request=request))
+        asked = self.rows[row]
+        request = msgspec.structs.replace(asked.admitted.request, seed=asked.seed)
+        state, budget = self.host.begin(msgspec.structs.replace(asked.admitted, request=request))
         lane = Lane(state.watch.alarm(), budget if op.share is None else budget.shared(op.share))
-        call = StepCall(state, op, data, self.cohort.path(row, op.name), lane, state.now(), op.action, Effect.PURE)
+        call = StepCall(state, op, data, asked.path, lane, state.now(), op.action, Effect.PURE)
         try:
             return await call.run()
         except StepFailed as failure:

@@ -1,6 +1,7 @@
 """A component elsewhere takes part in `.backward()`: its gradients are those of the same module at home."""
 
 import asyncio
+import gc
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from stretto.learn import Perturbation
 from stretto.learn.differentiable.answered import Answered
 from stretto.learn.differentiable.columns import Rows, Tensors
 from stretto.learn.differentiable.merging import select
+from stretto.learn.differentiable.underway import Underway
 from stretto.types.errors import Code, UsageError
 from stretto.types.json import Json
 from tests.unit.learn.differentiable.elsewhere import Elsewhere
@@ -61,6 +63,22 @@ def test_modules_around_it_learn(load: Load, there: Elsewhere) -> None:
         found.append(outcome.rewards.mean().item())
     assert found[-1] > 0.6 * found[0]
     assert found[-1] > found[10] > found[0]
+
+
+@pytest.mark.parametrize("goes_back", [True, False])
+def test_what_a_pass_held_goes_with_it(load: Load, goes_back: bool) -> None:
+    module = load(steps=ROUND)
+    outcome = module(REQUESTS)
+    if goes_back:
+        outcome.backward()
+    assert _passes() == 1
+    del outcome
+    gc.collect()
+    assert _passes() == 0
+
+
+def _passes() -> int:
+    return sum(type(each) is Underway for each in gc.get_objects())  # a proxy would be asked what it is
 
 
 def test_rows_are_pulled_back_side_by_side(load: Load, there: Elsewhere) -> None:
