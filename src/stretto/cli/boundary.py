@@ -18,6 +18,7 @@ from stretto.cli.exits import Exit, exit_of
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.streams import ResultLostError, silence_stdout, take_streams
 from stretto.cli.terminal import note, notes, print_json
+from stretto.components.python.raised import as_raised
 from stretto.spec.source import printable
 from stretto.types.errors import ComponentError, StrettoError, UsageError
 
@@ -119,7 +120,7 @@ def _known(error: Exception) -> Exception:
             "the working folder is gone: it was deleted or moved after somebody went there; "
             "cd into a folder that exists, and try again"
         )
-    return error
+    return as_raised(error) or error
 
 
 def _stands_nowhere() -> bool:

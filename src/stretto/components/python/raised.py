@@ -22,6 +22,10 @@ _PROGRAMMING: Final = (
 """Mistakes in the code: the same request meets them again, so a retry only costs."""
 
 
+_RAISED: Final = "Component '"
+"""How a note begins."""
+
+
 def code_of(error: BaseException) -> Code:
     """The google.rpc code that says what the exception means for a caller.
 
@@ -46,6 +50,19 @@ def component_error(name: str, error: BaseException, home: str, queue_ms: float 
         code_of(error),
         queue_ms=queue_ms,
     )
+
+
+def note_raised(name: str, error: Exception, home: str, step: str) -> None:
+    """Add to an error that goes on as it is who raised it, and where."""
+    error.add_note(f"{_RAISED}{name}' raised it at step '{step}' ({place_of(error.__traceback__, home)}).")
+
+
+def as_raised(error: Exception) -> ComponentError | None:
+    """An error of which that was noted, as the engine has it; None for any other."""
+    told = next((note for note in getattr(error, "__notes__", ()) if note.startswith(_RAISED)), None)
+    if told is None:
+        return None
+    return ComponentError(f"{type(error).__name__}: {text_of(error)}\n  {told}", code_of(error))
 
 
 def place_of(traceback: TracebackType | None, home: str) -> str:

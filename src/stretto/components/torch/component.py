@@ -106,6 +106,11 @@ class TorchComponent:
         """Whether any of its weights takes a gradient."""
         return any(parameter.requires_grad for parameter in self.module.parameters())
 
+    @property
+    def home(self) -> str:
+        """The file that it is written in."""
+        return home_of(forward_of(self.target)[0])
+
     def digest_with(self, weights: Digest) -> Digest:
         """The component's digest with weights of that digest."""
         structure = repr(self.target) if isinstance(self.target, nn.Module) else ""
@@ -204,7 +209,7 @@ class TorchComponent:
         except StrettoError:
             raise
         except Exception as error:
-            raise component_error(self.options.name, error, home_of(forward_of(self.target)[0])) from error
+            raise component_error(self.options.name, error, self.home) from error
 
     def _answer(self, request: Request) -> Response:
         signature = self.signature

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from stretto.components.python.raised import note_raised
 from stretto.components.torch import choices
 from stretto.components.torch.component import TorchComponent, beside
 from stretto.components.torch.shape import DType, Shape
@@ -215,7 +216,7 @@ class InsideNode(Node):
         except StrettoError:
             raise
         except Exception as error:
-            error.add_note(f"Component '{self.name}' raised it at step '{self.place}'.")
+            note_raised(self.name, error, self.component.home, self.place)
             raise
         after = _versions(given)
         if after != versions:
