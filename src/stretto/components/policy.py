@@ -206,11 +206,12 @@ def draw_bytes(seed: int, path: str) -> bytes:
 
 def draws(seeds: Sequence[int], paths: Iterable[str]) -> list[float]:
     """`draw` of many runs, each at its path, in half the time."""
-    hash_, from_bytes = blake2b, int.from_bytes
-    return [
-        (from_bytes(hash_(f"{seed}/{path}".encode(), digest_size=8).digest(), "little") >> 11) * 2.0**-53
-        for seed, path in zip(seeds, paths, strict=False)
-    ]
+    begin, from_bytes, found = blake2b(digest_size=8).copy, int.from_bytes, []
+    for seed, path in zip(seeds, paths, strict=False):
+        begun = begin()  # a copy takes half as long as another with its options
+        begun.update(f"{seed}/{path}".encode())
+        found.append((from_bytes(begun.digest(), "little") >> 11) * 2.0**-53)
+    return found
 
 
 def build_policy(name: str, options: Mapping[str, Json], folder: Path | None = None) -> SoftmaxPolicy:

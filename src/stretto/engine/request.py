@@ -57,7 +57,7 @@ def check_request(request: RunRequest) -> None:
     if request.budget is not None:
         _check_budget(request.budget)
     seed = request.seed
-    if seed is not None and not _is_seed(seed):
+    if seed is not None and not is_seed(seed):
         raise wrong("seed", seed, "an integer in [-2^63, 2^63)")
 
 
@@ -136,5 +136,6 @@ def _is_amount(value: object) -> bool:
         return False
 
 
-def _is_seed(seed: object) -> bool:
+def is_seed(seed: object) -> bool:
+    """Whether a run may have it: it is recorded in 64 bits."""
     return isinstance(seed, int) and not isinstance(seed, bool) and INT64_MIN <= seed <= INT64_MAX

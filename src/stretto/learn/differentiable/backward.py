@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from stretto.learn.differentiable.gradients import Gradients, Left, go_back
+from stretto.learn.differentiable.gradients import NONE, Gradients, Left, go_back
 from stretto.learn.differentiable.loss import Loss
 from stretto.learn.differentiable.surrogates import Surrogates
 from stretto.learn.differentiable.underway import Computed, Underway
@@ -31,18 +31,19 @@ class Backward:
         """
         if not self._whole.training:
             raise UsageError("the module is in eval mode, in which nothing is learnt; call `train()` first")
-        if not loss.parts:
+        parts = loss.parts
+        if not parts:
             return self._of_nothing()
         try:
-            go_back(loss.parts)
+            go_back(parts)
         except ComponentError as error:
             self._whole.zero_grad()
             if isinstance(error, ContractError):
                 raise
             return self._skipped(f"{error}. All gradients were dropped")
-        left = Left(self._weights.of, copies=self._weights.are_small and not self._weights.is_elsewhere())
+        left = Left(self._weights.of, copies=self._weights.are_small)
         if left.are_numbers():
-            return Gradients(left, biased=self._surrogates.biased)
+            return Gradients(left, biased=self._surrogates.biased if self._surrogates.passings else NONE)
         wrong = left.wrong()
         self._whole.zero_grad()
         return self._skipped(_no_numbers(noted()[0], wrong))

@@ -18,7 +18,7 @@ tensor where these are small. Beyond it a look at each is nothing beside the pas
 Parameters: TypeAlias = Mapping[str, Sequence[nn.Parameter]]
 """Of each component."""
 
-_NONE: Final[Mapping[str, str]] = {}
+NONE: Final[Mapping[str, str]] = {}
 
 
 def go_back(parts: Iterable[tuple[Tensor, Tensor]]) -> None:
@@ -31,7 +31,7 @@ def go_back(parts: Iterable[tuple[Tensor, Tensor]]) -> None:
 class Left:
     """The gradients that stand in the parameters of components after a pass: whether they are numbers, and how large.
 
-    `copies` lets it look at a copy of all, side by side: they are of one device and type, and few.
+    `copies` lets it look at a copy of all, side by side: they are of one type, and few.
     """
 
     def __init__(self, parameters: Parameters, *, copies: bool) -> None:
@@ -88,7 +88,7 @@ class Gradients:
     """Of one backward pass; of what it left, more than whether it is a number is told when asked for."""
 
     def __init__(
-        self, left: Left | None, *, components: Iterable[str] = (), biased: Mapping[str, str] = _NONE, skipped: str = ""
+        self, left: Left | None, *, components: Iterable[str] = (), biased: Mapping[str, str] = NONE, skipped: str = ""
     ) -> None:
         """`components` have no gradient, where nothing is left."""
         self._left = left
@@ -128,7 +128,7 @@ def _side_by_side(grads: Sequence[Tensor]) -> Tensor | None:
         return None
     try:
         flat: Tensor = grads[0].flatten().clone() if len(grads) == 1 else _flatten_dense_tensors(grads)  # type: ignore[no-untyped-call]  # torch's own
-    except RuntimeError:  # which is what torch says of sparse ones
+    except RuntimeError:  # which is what torch says of sparse ones, and of two devices
         return None
     return None if flat.is_complex() else flat
 

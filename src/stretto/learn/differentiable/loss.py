@@ -33,6 +33,8 @@ class Loss:
     gain: Gain
     scores: Sequence[Tensor]
     """What each choice that is scored adds to the sum over runs, with its graph."""
+    made: list[tuple[Tensor, Tensor]] | None = None
+    """Its parts, where they are known already."""
 
     @cached_property
     def value(self) -> Tensor:
@@ -53,6 +55,8 @@ class Loss:
 
     @cached_property
     def _parts(self) -> list[tuple[Tensor, Tensor]]:
+        if self.made is not None:
+            return self.made
         found = self.gain.parts(-1.0 / self.gain.count)
         found += [(term, term.new_full((), -1.0 / self.gain.runs)) for term in self.scores]
         return [part for part in found if part[0].requires_grad]

@@ -1,6 +1,7 @@
 """`as_module`: a workflow as an ``nn.Module``."""
 
 import copy
+import operator
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -11,7 +12,7 @@ import torch
 from torch import nn
 
 from stretto.engine.admission import admit
-from stretto.engine.request import RunRequest
+from stretto.engine.request import RunRequest, is_seed
 from stretto.learn.adversity.adversary import adversaries_of
 from stretto.learn.adversity.perturbation import Perturbation, check_perturbations
 from stretto.learn.adversity.stranger import strangers_of
@@ -195,7 +196,7 @@ class DifferentiableWorkflow(nn.Module):
         tally = self._whole.tried(data, seeds) if self._whole is not None and self._passes.may_be_whole() else None
         if tally is not None and tally.gain is not None:
             noted = Noted(partial(self._noted, data, seeds, tally))
-            return self._outcomes.of(Loss(gain=tally.gain, scores=()), noted)
+            return self._outcomes.of(Loss(gain=tally.gain, scores=(), made=tally.parts), noted)
         batch, cohort = self._passes.begun(data, seeds, tally)
         for stretch in self._stretches:
             stretch.run(batch, cohort, tally)
@@ -246,13 +247,19 @@ def as_module(
 
 def _seeds(data: Batch, given: Iterable[int] | None) -> list[int]:
     """One for each request: as given, else those that were asked for, else drawn. Raises UsageError where there is no
-    request, or another number of seeds."""
+    request, another number of seeds, or one that no run may have."""
     if len(data) == 0:
         raise UsageError("a batch has no request; give one or more")
     if given is not None:
-        seeds = [*given]
+        try:
+            seeds = [*map(operator.index, given)]
+        except TypeError as error:
+            raise UsageError(f"a seed is no integer: {error}") from error
         if len(seeds) != len(data):
             raise UsageError(f"{len(seeds)} seeds are given for {len(data)} requests; expected one for each")
+        wrong = [seed for seed in seeds if not is_seed(seed)]
+        if wrong:
+            raise UsageError(f"a seed is {wrong[0]}; expected an integer in [-2^63, 2^63)")
         return seeds
     draw = random.getrandbits  # spreads choices, keeps no secret
     if data.has_seeds:

@@ -72,8 +72,11 @@ class Gain:
     def parts(self, scale: float) -> list[tuple[Tensor, Tensor]]:
         """Tensors that `objective` is made of, and its gradient by each."""
         if self.weights_L is None and self.known_B is None:  # as most: a weighted sum
-            found = enumerate((term.value_L, term.weight * scale) for term in self.terms.values())
-            return [(value_L, _every(place, len(self.run_of), value_L.dtype, by)) for place, (value_L, by) in found]
+            size = len(self.run_of)
+            return [
+                (term.value_L, every(place, size, term.value_L.dtype, term.weight * scale))
+                for place, term in enumerate(self.terms.values())
+            ]
         with of_the_pass():
             whole = self.objective(scale)
         return [(whole, torch.ones_like(whole))]
@@ -95,7 +98,7 @@ class Gain:
         return value_L if self.known_B is None else value_L[self.known_B[torch.tensor(self.run_of)]]
 
 
-def _every(place: int, count: int, dtype: torch.dtype, number: float) -> Tensor:
+def every(place: int, count: int, dtype: torch.dtype, number: float) -> Tensor:
     """[count], the number everywhere; one for all passes over batches of a size, for the term of that place."""
     made = _kept(place, count, dtype, number)
     if made._version:  # noqa: SLF001  # a hook wrote to the gradient that it was shown

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from stretto.components.torch.shape import Shape
 from stretto.components.torch.signature import REFERENCE
+from stretto.components.torch.values import dtype_of
 from stretto.learn.differentiable.chosen import Choices
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.data import Batch
@@ -24,13 +26,16 @@ from stretto.learn.differentiable.node import Node, run_block
 from stretto.learn.differentiable.reading import Source
 from stretto.learn.differentiable.returned import Returned
 from stretto.learn.differentiable.underway import Computed, Underway
-from stretto.learn.differentiable.weights import writes_to
+from stretto.learn.differentiable.weights import WRITES, writes_to
 from stretto.plan.expr.access import PathOf
 from stretto.types.enums import Estimator
 from stretto.types.errors import ContractError
 from stretto.types.json import Json
 
 Tensors: TypeAlias = Mapping[str, Tensor]
+
+Declared: TypeAlias = list[tuple[str, torch.Size, torch.dtype]]
+"""What a module returns for some rows."""
 
 
 class Reading(NamedTuple):
@@ -88,6 +93,7 @@ class Straight:
         self.callings = callings
         self._key = object()
         """Of what batches keep of it, which may outlive the modules."""
+        self._of_size: tuple[int, Sequence[Declared]] = 0, ()
         own = {each.slot for each in callings}
         self.slots = [*{slot for each in callings for _, slot, _, _ in each.readings} - own]
         """Of what they read of steps before them."""
@@ -121,7 +127,11 @@ class Straight:
                 if type(found) is not dict:
                     found = node.component.held(found, len(references))
                 returned[own] = found
-                called.append(Called(given, found, writes_to(found.values()), time.monotonic()))
+                try:
+                    written = [*map(WRITES, found.values())]  # by no function of its own: between two calls each costs
+                except RuntimeError:
+                    written = writes_to(found.values())
+                called.append(Called(given, found, written, time.monotonic()))
         except Exception:  # noqa: BLE001  # whatever it is: the step itself lets it be raised again, and says where
             return None
         if any(writes_to(converted)) or not lent.is_unwritten() or writes != writes_to(others):
@@ -130,15 +140,25 @@ class Straight:
 
     def found(self, called: Sequence[Called], size: int) -> list[dict[str, Tensor]] | None:
         """What they returned, as it is declared; None where one is not, or was written to."""
-        found = []
-        for calling, each in zip(self.callings, called, strict=True):
-            if writes_to(each.returned.values()) != each.writes:
+        found: list[dict[str, Tensor]] = []
+        for calling, each, declared in zip(self.callings, called, self._declared(size), strict=True):
+            returned = each.returned
+            if writes_to(returned.values()) != each.writes:
                 return None
+            if [(name, value.shape, value.dtype) for name, value in returned.items()] == declared:  # as most, at once
+                found.append({**returned})
+                continue
             try:
-                found.append(calling.node.component.held(each.returned, size))
+                found.append(calling.node.component.held(returned, size))
             except ContractError:
                 return None
         return found
+
+    def _declared(self, size: int) -> Sequence[Declared]:
+        """What each is said to return for that many rows; kept for the last number of them."""
+        if self._of_size[0] != size:
+            self._of_size = size, [_declared(each.node.component.signature.shapes, size) for each in self.callings]
+        return self._of_size[1]
 
     def events(
         self,
@@ -205,6 +225,10 @@ class Stretch:
         if not lent.fits or len(before) < len(columns):
             return None
         return straight.called(lent, batch.data.references, before)
+
+
+def _declared(shapes: Mapping[str, Shape], size: int) -> Declared:
+    return [(name, torch.Size((size, *shape.dims)), dtype_of(shape)) for name, shape in shapes.items()]
 
 
 def note(batch: Underway, cohort: Cohort, events: Iterable[Computed]) -> None:

@@ -1,7 +1,7 @@
 """The weights of a workflow's modules: listed once, since torch looks through all modules for them, and again when one
 was put in another's place."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from operator import attrgetter, is_, methodcaller
 from typing import Any, Final
@@ -13,7 +13,8 @@ from stretto.learn.differentiable.gradients import MOST_COPIED
 
 _HELD: Final = methodcaller("values")
 
-_WRITES: Final = attrgetter("_version")
+WRITES: Final = attrgetter("_version")
+"""To a tensor, as torch counts them; raises RuntimeError for one made in inference mode."""
 
 _IS_CPU: Final = attrgetter("is_cpu")
 
@@ -36,7 +37,8 @@ class Weights:
         self.of = {name: [*module.parameters()] for name, module in self._components.items()}
         """Parameters, by component."""
         buffers = [each for module in self._components.values() for each in module.buffers()]
-        self._has_buffers = bool(buffers)
+        self._buffer_places = [each._buffers for each in modules if each._buffers]  # noqa: SLF001  # as below
+        self._held_buffers = _held(self._buffer_places)
         self.all: list[Tensor] = [*{id(each): each for each in chain(*self.of.values(), buffers)}.values()]
         """Parameters and buffers, each once."""
         self._looked += 1
@@ -46,13 +48,12 @@ class Weights:
 
     def are_others(self) -> bool:
         """Whether a module, parameter or buffer is not the one that was there when they were listed."""
-        held = _held(self._places)
-        return len(held) != len(self._held) or not all(map(is_, held, self._held))
+        return _differ(_held(self._places), self._held)
 
     def version(self) -> tuple[int, int]:
         """What is another when one of those listed was written to, or they are others: torch counts each one's writes
         up."""
-        if self._has_buffers and self.are_others():  # a pass may put a new buffer in the old one's place
+        if _differ(_held(self._buffer_places), self._held_buffers):  # a pass may put a new one in the old one's place
             self.look()
         return self._looked, sum(writes_to(self.all))
 
@@ -61,13 +62,12 @@ class Weights:
         return not all(map(_IS_CPU, self.all))
 
 
-def writes_to(tensors: Iterable[Tensor]) -> list[int]:
+def writes_to(tensors: Collection[Tensor]) -> list[int]:
     """How often each was written to; torch counts for all but those made in inference mode."""
-    each = [*tensors]
     try:
-        return [*map(_WRITES, each)]
+        return [*map(WRITES, tensors)]
     except RuntimeError:
-        return [0 if one.is_inference() else one._version for one in each]  # noqa: SLF001  # torch's own count
+        return [0 if one.is_inference() else one._version for one in tensors]  # noqa: SLF001  # torch's own count
 
 
 def _are_alike(tensors: Iterable[Tensor]) -> bool:
@@ -82,3 +82,7 @@ def _places(module: nn.Module) -> tuple[dict[str, Any], ...]:  # as torch has th
 
 def _held(places: Iterable[dict[str, Any]]) -> list[Any]:  # modules, tensors, or none
     return [*chain.from_iterable(map(_HELD, places))]
+
+
+def _differ(now: list[Any], then: list[Any]) -> bool:
+    return len(now) != len(then) or not all(map(is_, now, then))

@@ -15,7 +15,7 @@ from stretto.learn.differentiable.downstream import Downstream
 from stretto.learn.differentiable.inside import NoChoiceError
 from stretto.learn.differentiable.later import own
 from stretto.learn.differentiable.loss import SCORING
-from stretto.learn.differentiable.rewards import Gain, Term
+from stretto.learn.differentiable.rewards import Gain, Term, every
 from stretto.learn.differentiable.straight import Calling, Straight, Stretch, Tried, note
 from stretto.learn.differentiable.underway import Underway
 from stretto.plan.model import Plan
@@ -29,6 +29,8 @@ class Tally(Tried):
     found: Sequence[Mapping[str, Tensor]] = ()
     choices: dict[int, Mapping[str, Choices]] = field(default_factory=dict)
     """By slot."""
+    parts: list[tuple[Tensor, Tensor]] = field(default_factory=list)
+    """Of the loss."""
     gain: Gain | None = None
     """None where something must be noted at once: a reward that is not known, a row that fails."""
 
@@ -77,6 +79,7 @@ class Whole:
 
     def _tell(self, tally: Tally, found: list[dict[str, Tensor]], seeds: Sequence[int]) -> None:
         """Add choices and gain, unless a reward is not known or a choice has no probabilities."""
+        size = len(seeds)
         terms: dict[str, Term] = {}
         for at, names in self._rewarding:
             for name in names:
@@ -84,14 +87,18 @@ class Whole:
                 if math.isnan(sum(value.tolist())):
                     return
                 if weight := self._weights.get(name):
-                    terms[name] = Term(own(value), None, weight)
+                    value_B = own(value)
+                    if value_B.requires_grad:
+                        by = every(len(terms), size, value_B.dtype, weight * (-1.0 / size))
+                        tally.parts.append((value_B, by))
+                    terms[name] = Term(value_B, None, weight)
         try:
             for at, node in self._choosing:
                 tally.choices[node.op.slot] = node.draw(seeds, node.op.name, found[at])
         except NoChoiceError:
             return
         tally.found = found
-        tally.gain = Gain(terms=terms, runs=len(seeds), run_of=range(len(seeds)), weights_L=None, known_B=None)
+        tally.gain = Gain(terms=terms, runs=size, run_of=range(size), weights_L=None, known_B=None)
 
     def note(self, batch: Underway, cohort: Cohort, tally: Tally) -> None:
         """Note what came of it, as if it were done now."""

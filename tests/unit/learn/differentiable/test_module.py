@@ -156,6 +156,8 @@ def test_components_that_share_weights_are_told_and_learn_together(tmp_path: Pat
     [
         ("no request", lambda module, inputs: module([])),
         ("2 seeds are given for 3 requests", lambda module, inputs: module(inputs, seeds=[1, 2])),
+        ("a seed is 9223372036854775808; expected", lambda module, inputs: module(inputs, seeds=[1, 2, 2**63])),
+        ("a seed is no integer: 'float' object", lambda module, inputs: module(inputs, seeds=[1, 2.5, 3])),
         ("eval mode", lambda module, inputs: module.eval()(inputs).backward()),
         ("reaches none", lambda module, inputs: module.requires_grad_(False)(inputs).backward()),
     ],
