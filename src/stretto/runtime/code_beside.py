@@ -39,5 +39,5 @@ def _modules(told: Json) -> Iterator[str]:
             yield from _modules(each)
     elif isinstance(told, str):
         module, _, name = told.partition(":")
-        if name.isidentifier():
+        if all(part.isidentifier() for part in (*module.split("."), name)):  # a text of people may be no file's name
             yield module

@@ -99,6 +99,17 @@ def loaded(folder: Path, files: dict[str, str]) -> stretto.Workflow:
             set(),
             id="what is installed",
         ),
+        pytest.param(
+            {
+                "flow/workflow.yaml": HEAD
+                + "components: {a: {kind: exec, command: [echo, '"
+                + "say " * 80
+                + ":word'], request: {format: json}, response: {format: json}}}\n"
+                + STEP,
+            },
+            set(),
+            id="a long text with a word after a colon",
+        ),
     ],
 )
 def test_it_is_made_of_what_its_files_name_and_what_these_import(
