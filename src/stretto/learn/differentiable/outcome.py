@@ -81,8 +81,9 @@ class Outcome:
     @cached_property
     def known(self) -> Tensor:
         """[B], bool: whose reward is known."""
-        value_B, known_B = self.parts.gain.of_runs()
-        return torch.ones(len(value_B), dtype=torch.bool) if known_B is None else known_B
+        known_B = self.parts.gain.known_B
+        with of_the_pass():
+            return torch.ones(self.parts.gain.runs, dtype=torch.bool) if known_B is None else known_B
 
     @cached_property
     def runs(self) -> list[Run]:

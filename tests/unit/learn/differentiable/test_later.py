@@ -95,6 +95,13 @@ def test_who_reads_first_does_not_take_the_graph(
     assert outcome.backward().norms["second"] > 0
 
 
+def test_which_rewards_are_known_is_fit_for_a_loss_whoever_read_it_first(tmp_path: Path) -> None:
+    outcome = made(tmp_path)(rows(3))
+    with torch.inference_mode():
+        assert outcome.known.all()
+    outcome.rewards[outcome.known].sum().backward()
+
+
 @pytest.mark.parametrize("reader", [torch.no_grad, torch.inference_mode])
 def test_nor_that_of_rewards_of_which_some_are_unknown(
     tmp_path: Path, reader: Callable[[], AbstractContextManager[Any]]
