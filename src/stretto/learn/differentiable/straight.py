@@ -64,7 +64,7 @@ class Called:
 
     given: Mapping[str, Any]
     returned: Any
-    """As the module has it."""
+    """By name, in a dictionary that no module has."""
     writes: Sequence[int]
     """To each tensor that it returned, until then."""
     ended: float
@@ -123,9 +123,8 @@ class Straight:
                     given[parameter] = value
                 if takes_reference:
                     given[REFERENCE] = [*references]
-                found = module(**given)
-                if type(found) is not dict:
-                    found = node.component.held(found, len(references))
+                found = module(**given)  # a copy of it is kept: the module may fill its dictionary again
+                found = {**found} if type(found) is dict else node.component.held(found, len(references))
                 returned[own] = found
                 try:
                     written = [*map(WRITES, found.values())]  # by no function of its own: between two calls each costs
@@ -146,7 +145,7 @@ class Straight:
             if writes_to(returned.values()) != each.writes:
                 return None
             if [(name, value.shape, value.dtype) for name, value in returned.items()] == declared:  # as most, at once
-                found.append({**returned})
+                found.append(returned)
                 continue
             try:
                 found.append(calling.node.component.held(returned, size))

@@ -113,8 +113,8 @@ def whole_of(stretches: Sequence[Stretch], plan: Plan, downstream: Downstream) -
         return None
     given = [name for each in straight.callings for name in _rewards(each)]
     weights = plan.reward_weights or dict.fromkeys(given, 1.0)
-    are_once = len({*given}) == len(given) and weights.keys() <= {*given}
-    if not are_once or any(_is_learnt(each, downstream) for each in straight.callings):
+    is_known = bool(weights) and len({*given}) == len(given) and weights.keys() <= {*given}  # each term by one of them
+    if not is_known or any(_is_learnt(each, downstream) for each in straight.callings):
         return None
     return Whole(straight, weights)
 

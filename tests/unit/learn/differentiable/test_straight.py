@@ -142,6 +142,47 @@ def test_what_is_of_another_precision_is_read_as_it_is_declared(
     assert (straight["steps"], straight["loss"]) == (single["steps"], single["loss"])
 
 
+class Reuses(nn.Module):
+    """Returns one dictionary of its own, filled anew in each call."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner, self.told = inner, dict[str, Tensor]()
+
+    def forward(self, **fields: Any) -> dict[str, Tensor]:
+        self.told.update(self.inner(**fields))
+        return self.told
+
+
+def test_a_dictionary_that_a_module_fills_again_is_read_as_it_was_returned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = STEPS.replace(
+        "  - {name: choose",
+        "  - {name: more, component: second, input_mapping: {state: steps.two.state}}\n  - {name: choose",
+    )
+    workflow = loaded(tmp_path, again, head=HEAD)
+    component = workflow.component("second")
+    assert isinstance(component, TorchComponent)
+    module = as_module(workflow.with_component(component.with_module(Reuses(component.module))))
+    straight = told_by(module, rows(3))
+    one_by_one(monkeypatch)
+    assert straight["steps"] == told_by(module, rows(3))["steps"]
+
+
+@pytest.mark.parametrize("instead", [None, noted_at_once, one_by_one], ids=["whole", "noted at once", "one by one"])
+def test_a_reward_that_nothing_gives_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instead: Callable[[pytest.MonkeyPatch], None] | None
+) -> None:
+    if instead is not None:
+        instead(monkeypatch)
+    module = as_module(loaded(tmp_path, "\n".join(STEPS.splitlines()[:3])))
+    outcome = module(rows(3))
+    assert outcome.rewards.isnan().all()
+    assert not outcome.known.any()
+    assert [run.reward for run in outcome.runs] == [None] * 3
+
+
 def spoil(logits: Tensor) -> Tensor:
     return torch.where(logits[:, :1] > 0.4, torch.nan, logits)
 
