@@ -18,7 +18,8 @@ tensor where these are small. Beyond it a look at each is nothing beside the pas
 Parameters: TypeAlias = Mapping[str, Sequence[nn.Parameter]]
 """Of each component."""
 
-NONE: Final[Mapping[str, str]] = {}
+UNBIASED: Final[Mapping[str, str]] = {}
+"""No step whose gradient is that of a surrogate."""
 
 
 def go_back(parts: Iterable[tuple[Tensor, Tensor]]) -> None:
@@ -88,7 +89,12 @@ class Gradients:
     """Of one backward pass; of what it left, more than whether it is a number is told when asked for."""
 
     def __init__(
-        self, left: Left | None, *, components: Iterable[str] = (), biased: Mapping[str, str] = NONE, skipped: str = ""
+        self,
+        left: Left | None,
+        *,
+        components: Iterable[str] = (),
+        biased: Mapping[str, str] = UNBIASED,
+        skipped: str = "",
     ) -> None:
         """`components` have no gradient, where nothing is left."""
         self._left = left

@@ -1,9 +1,8 @@
 """Steps whose component is a module: computed for all rows at once, with the graph kept."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
@@ -28,13 +27,11 @@ from stretto.learn.differentiable.reading import column_at
 from stretto.learn.differentiable.relaxing import RELAXING, relaxed
 from stretto.learn.differentiable.returned import Returned
 from stretto.learn.differentiable.underway import Computed, Underway
+from stretto.learn.differentiable.unknown import Rewarded, known_of, unknown_in
 from stretto.plan.model import CallOp
 from stretto.types.enums import Estimator
 from stretto.types.errors import ComponentError, ContractError, StrettoError
 from stretto.types.json import JsonObject
-
-Rewarded: TypeAlias = tuple[Tensor, Tensor | None]
-"""Values of a term, and which of them are known; None where all are."""
 
 _NONE: Final[Mapping[str, Choices]] = {}
 
@@ -160,10 +157,10 @@ class InsideNode(Node):
         Raises NoChoiceError for rows without probabilities.
         """
         signature, found = self.component.signature, made.found
-        unknown = _unknown([found[name] for name in signature.rewards], made.given) if signature.rewards else None
+        unknown = unknown_in([found[name] for name in signature.rewards], made.given) if signature.rewards else None
         if unknown is not None:
             found = self._but_unknown(batch, made.given, found, unknown)
-        rewards = {name: (found[name], _known(found[name], unknown)) for name in signature.rewards}
+        rewards = {name: (found[name], known_of(found[name], unknown)) for name in signature.rewards}
         chosen, tensors = _NONE, found
         if signature.chooses:
             chosen = made.choices or self.draw(batch.seeds_of(cohort), cohort.path_or_paths(self.op.name), found)
@@ -269,19 +266,3 @@ def _versions(given: Mapping[str, Any]) -> list[int]:
         value._version if isinstance(value, Tensor) and not value.is_inference() else 0  # noqa: SLF001
         for value in given.values()
     ]
-
-
-def _unknown(rewards: Sequence[Tensor], given: Mapping[str, Any]) -> Tensor | None:
-    """[B], true where a reward is NaN of inputs that are numbers: it is not known. None where none is."""
-    if not math.isnan(sum([sum(reward.tolist()) for reward in rewards])):
-        return None
-    found = torch.stack([torch.isnan(reward.detach()) for reward in rewards]).any(0).cpu()
-    for value in given.values():
-        if isinstance(value, Tensor) and value.is_floating_point():
-            found &= torch.isfinite(value.detach()).reshape(len(found), -1).all(1).cpu()
-    return found if bool(found.any()) else None
-
-
-def _known(reward: Tensor, unknown: Tensor | None) -> Tensor | None:
-    """[B], false where the reward is not known; None where all are."""
-    return None if unknown is None else ~(unknown & torch.isnan(reward.detach()).cpu())

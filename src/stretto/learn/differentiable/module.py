@@ -37,7 +37,7 @@ from stretto.learn.differentiable.passes import Passes
 from stretto.learn.differentiable.passing import passings_of
 from stretto.learn.differentiable.sealer import Sealer
 from stretto.learn.differentiable.settling import settle_estimators
-from stretto.learn.differentiable.straight import stretches_of
+from stretto.learn.differentiable.stretches import stretches_of
 from stretto.learn.differentiable.surrogates import Surrogates
 from stretto.learn.differentiable.underway import Underway
 from stretto.learn.differentiable.whole import Noted, Tally, whole_of

@@ -16,7 +16,8 @@ from stretto.learn.differentiable.inside import NoChoiceError
 from stretto.learn.differentiable.later import own
 from stretto.learn.differentiable.loss import SCORING
 from stretto.learn.differentiable.rewards import Gain, Term, every
-from stretto.learn.differentiable.straight import Calling, Straight, Stretch, Tried, note
+from stretto.learn.differentiable.straight import Calling, Straight, Tried, note
+from stretto.learn.differentiable.stretches import Stretch
 from stretto.learn.differentiable.underway import Underway
 from stretto.plan.model import Plan
 from stretto.types.enums import Estimator

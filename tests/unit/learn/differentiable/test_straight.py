@@ -15,7 +15,7 @@ from stretto.components.torch.component import TorchComponent
 from stretto.learn import as_module
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.differentiable.passes import Passes
-from stretto.learn.differentiable.straight import Stretch
+from stretto.learn.differentiable.stretches import Stretch
 from stretto.types.errors import ContractError
 from tests.unit.learn.differentiable.made import loaded, rows
 
