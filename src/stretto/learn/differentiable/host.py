@@ -49,6 +49,10 @@ class LoopThread:
             future.cancel()
             raise
 
+    def is_here(self) -> bool:
+        """Whether the caller runs in it."""
+        return asyncio.get_running_loop() is self._loop
+
     def _begun(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             self._loop = loop = asyncio.new_event_loop()
@@ -79,13 +83,14 @@ class Host:
     """The engine of a workflow, for batches.
 
     Work is done in the loop of `run_sync`, so that modules of a workflow and its `run_sync` share what is open; inside
-    a running event loop, in a loop of its own.
+    a running event loop, and while that holds anything open, in a loop of its own.
     """
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
         self._thread = LoopThread()
         self._engine: Engine | None = None
+        self._is_open_in_thread = False
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do work to its end, with everything open."""
@@ -97,6 +102,7 @@ class Host:
         except BaseException:
             work.close()
             raise
+        self._is_open_in_thread = self._thread.is_here()
         return await work
 
     def begin(self, admitted: Admitted) -> tuple[RunState, Budget]:
@@ -110,19 +116,23 @@ class Host:
         """Close what is open, and end the event loop unless others need it. The next batch opens it again."""
         if self._engine is not None:
             self._engine = None
-            if _is_in_event_loop():
+            if self._needs_thread():
                 self._thread.run(self.workflow.aclose())
             else:
                 self.workflow.close()
+            self._is_open_in_thread = False
         self._thread.end()
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        if _is_in_event_loop():
+        if self._needs_thread():
             return self._thread.run(work)
         try:
             return self.workflow.blocking(lambda: work)
         finally:
             work.close()  # where it was refused; else it is over
+
+    def _needs_thread(self) -> bool:
+        return self._is_open_in_thread or _is_in_event_loop()
 
 
 def _is_in_event_loop() -> bool:

@@ -39,3 +39,17 @@ def test_a_loop_in_which_another_workflow_has_something_open_ends_with_that_one(
     assert workflow.run_sync({}).output_value == {"times": 2}
     workflow.close()
     assert loop.is_closed()
+
+
+def test_what_was_opened_in_a_running_event_loop_is_used_on_and_closed_after_it(tmp_path: Path) -> None:
+    workflow = _workflow(tmp_path)
+    host = Host(workflow)
+
+    async def inside() -> asyncio.AbstractEventLoop:
+        return host.run(_loop())
+
+    loop = asyncio.run(inside())
+    assert host.run(_loop()) is loop
+    host.close()
+    assert workflow.run_sync({}).succeeded
+    workflow.close()
