@@ -1,6 +1,7 @@
 """Which files of a folder some Python code is made of: its own, and those that it imports, read without running any."""
 
 import ast
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from pathlib import Path
@@ -60,6 +61,10 @@ def _imported(file: Path, folder: Path) -> Iterator[Path]:
 
 def _tree(file: Path) -> ast.AST:
     try:
-        return ast.parse(file.read_bytes())
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # whoever runs the code is warned; here one that is an error hid its imports
+            return ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):  # of another language, compiled, or broken where nothing imports it
         return ast.Module(body=[], type_ignores=[])

@@ -80,6 +80,7 @@ def found(folder: Path, *starts: str) -> set[str]:
         pytest.param(
             {"main.py": "import old\n", "old.py": "print 1\nimport helper\n", **HELPER}, {"old.py"}, id="broken"
         ),
+        pytest.param({"main.py": "import helper\nDAY = '\\d'\n", **HELPER}, {"helper.py"}, id="of which Python warns"),
         pytest.param({"main.py": "import zero\n", "zero.py": "a\0b"}, {"zero.py"}, id="with a null"),
         pytest.param({"main.py": "open('words.txt')\n", "words.txt": "a"}, set(), id="data"),
         pytest.param(
