@@ -143,8 +143,8 @@ def _norms(grads: Iterable[Tensor]) -> list[float]:
     tensors = [_numbers_of(grad) for grad in grads]
     if not tensors:
         return []
-    # `get_total_norm` calls it, for one number; in float64 no square of a float32 overflows
-    norms = torch._foreach_norm(tensors, 2, dtype=torch.float64)  # noqa: SLF001
+    # in float64 no square of a float32 overflows
+    norms = torch._foreach_norm(tensors, 2, dtype=torch.float64)  # noqa: SLF001  # `get_total_norm` makes one of all
     if all(norm.is_cpu for norm in norms):
         found: list[float] = [norm.item() for norm in norms]
     else:

@@ -263,6 +263,6 @@ class InsideNode(Node):
 def _versions(given: Mapping[str, Any]) -> list[int]:
     """How often each tensor was written to; torch counts for all but those made in inference mode."""
     return [
-        value._version if isinstance(value, Tensor) and not value.is_inference() else 0  # noqa: SLF001
+        value._version if isinstance(value, Tensor) and not value.is_inference() else 0  # noqa: SLF001  # torch's own count
         for value in given.values()
     ]
