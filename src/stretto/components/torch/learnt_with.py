@@ -12,6 +12,7 @@ import msgspec
 from torch import nn
 
 from stretto.record.canonical import canonical
+from stretto.types.arguments import wrong
 from stretto.types.errors import StoreError, UsageError
 from stretto.types.json import Json
 
@@ -21,7 +22,10 @@ class _Header(msgspec.Struct):
 
 
 def header_of(module: nn.Module) -> bytes:
-    """The header of a file of this module's weights; of most modules ``{}``."""
+    """The header of a file of this module's weights; of most modules ``{}``.
+
+    Raises UsageError where a module tells no names and values, NotJsonError where one is no JSON.
+    """
     told = _told_by(module)
     return canonical({"learnt_with": told} if told else {})
 
@@ -43,13 +47,22 @@ def hold_to(header: bytes, module: nn.Module, path: Path, component: str) -> Non
 
 def _told_by(module: nn.Module) -> dict[str, Json]:
     """What it and the modules inside it say by their own ``learnt_with()``, each under its path."""
-    told: dict[str, Json] = {}
-    for path, each in module.named_modules():
-        own = getattr(type(each), "learnt_with", None)
-        if callable(own):
-            told |= {f"{path}.{name}" if path else name: value for name, value in own(each).items()}
+    told = {
+        f"{path}.{name}" if path else name: value
+        for path, each in module.named_modules()
+        for name, value in _own(each).items()
+    }
     found: dict[str, Json] = msgspec.json.decode(canonical(told))  # as a file gives it back
     return found
+
+
+def _own(module: nn.Module) -> Mapping[str, Json]:
+    tell = getattr(type(module), "learnt_with", None)
+    told = tell(module) if callable(tell) else {}
+    if not isinstance(told, Mapping):
+        kind = type(module).__name__
+        raise wrong(f"what `learnt_with` of {kind} tells", told, "a dict of JSON by name, such as {'alpha': 16}")
+    return told
 
 
 def _read(header: bytes, path: Path) -> dict[str, Json]:

@@ -181,6 +181,19 @@ def test_modules_inside_others_and_those_of_somebody_elses_tell_of_themselves(
     assert expected in str(refused.value)
 
 
+class Silent(nn.Linear):
+    """A module that forgot to return what it tells."""
+
+    def learnt_with(self) -> None: ...
+
+
+def test_a_module_that_tells_no_names_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"what `learnt_with` of Silent tells is None; expected a dict of JSON by name"
+    ):
+        save_weights(Silent(1, 1), tmp_path)
+
+
 def test_what_weights_are_called_by_is_their_numbers_alone(tmp_path: Path) -> None:
     _, four = learnt(tmp_path / "four", **LEARNT)
     _, eight = learnt(tmp_path / "eight", lora={"rank": 2, "alpha": 8})
