@@ -4,20 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-import torch
 from torch import Tensor, nn
 
 from stretto.components.python.raised import note_raised
 from stretto.components.torch import choices
 from stretto.components.torch.component import TorchComponent, beside
-from stretto.components.torch.shape import DType, Shape
 from stretto.components.torch.signature import PROBABILITIES
 from stretto.components.torch.values import told as told_of
 from stretto.learn.adversity.adversary import StepRows
 from stretto.learn.differentiable.chosen import Choices, Drawn
 from stretto.learn.differentiable.cohort import Cohort
 from stretto.learn.differentiable.columns import Column, Fields, Rows, Tensors
-from stretto.learn.differentiable.fitting import fitted
+from stretto.learn.differentiable.fallen_back import as_computed
 from stretto.learn.differentiable.given import Taking
 from stretto.learn.differentiable.index import Index
 from stretto.learn.differentiable.merging import select, where
@@ -92,11 +90,13 @@ class InsideNode(Node):
             return computed
         answered = self._asked(batch, cohort, inputs, sorted(misfits))
         if computed is None:
-            return self._as_computed(answered)
+            return as_computed(answered, self.component.signature)
         here = answered.present
         if here is not None and not here.any():
             return computed
-        return select(~Index(sorted(misfits)).mask(cohort.size), computed, self._as_computed(answered))
+        return select(
+            ~Index(sorted(misfits)).mask(cohort.size), computed, as_computed(answered, self.component.signature)
+        )
 
     def _of_rows(
         self, batch: Underway, cohort: Cohort, inputs: Mapping[str, Column], given: dict[str, Any], rows: list[int]
@@ -118,24 +118,6 @@ class InsideNode(Node):
         answered = call_outside(batch, call, within, data, self.length)
         cohort.fail(within, misfits)
         return answered.scatter(index, cohort.size)
-
-    def _as_computed(self, answered: Column) -> Column:
-        """What a fallback answered, in the form of what is computed."""
-        signature, present = self.component.signature, answered.present
-        fields: dict[str, Column] = {}
-        for name, shape in signature.outputs.items():
-            if name in signature.texts:
-                fields[name] = answered.below(name)
-                continue
-            rows = fitted(answered.below(name), Shape(*shape.dims, dtype=shape.dtype, absent=0), name)[0]
-            fields[name] = Tensors(rows, present)
-        for name, names in signature.chooses.items():
-            chosen, told = answered.below(name).json, Shape(len(names), dtype=DType.FLOAT64, absent=0)
-            p_BA = fitted(answered.below(name + PROBABILITIES), told, name)[0]
-            chosen_B = torch.tensor([names.index(each) if each in names else 0 for each in chosen])
-            fields[name] = Choices(names, chosen_B, p_BA.log(), present=present)
-            fields[name + PROBABILITIES] = Tensors(p_BA, present)
-        return Fields(fields, answered.size, present)
 
     def _computed(
         self,

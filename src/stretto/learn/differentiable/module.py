@@ -1,18 +1,16 @@
 """`as_module`: a workflow as an ``nn.Module``."""
 
 import copy
-import operator
-import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import torch
 from torch import nn
 
 from stretto.engine.admission import admit
-from stretto.engine.request import RunRequest, is_seed
+from stretto.engine.request import RunRequest
 from stretto.learn.adversity.adversary import adversaries_of
 from stretto.learn.adversity.perturbation import Perturbation, check_perturbations
 from stretto.learn.adversity.stranger import strangers_of
@@ -33,7 +31,7 @@ from stretto.learn.differentiable.joints import hold_joints
 from stretto.learn.differentiable.kept import KeptAnswers
 from stretto.learn.differentiable.loss import Loss
 from stretto.learn.differentiable.outcome import Outcome, Outcomes
-from stretto.learn.differentiable.passes import Passes
+from stretto.learn.differentiable.passes import Passes, seeds_of
 from stretto.learn.differentiable.passing import passings_of
 from stretto.learn.differentiable.sealer import Sealer
 from stretto.learn.differentiable.settling import settle_estimators
@@ -50,9 +48,6 @@ from stretto.runtime.workflow import Workflow
 from stretto.types.enums import Estimator
 from stretto.types.errors import UsageError
 from stretto.types.ids import Digest
-
-SEED_BITS: Final = 53
-"""As the engine draws seeds."""
 
 Requests = Sequence[RunRequest | Mapping[str, object]]
 
@@ -189,7 +184,7 @@ class DifferentiableWorkflow(nn.Module):
                 f"the batch was checked for workflow '{data.plan.name}' with other components or another file; make it "
                 "with the `batch` of this module"
             )
-        seeds = _seeds(data, seeds)
+        seeds = seeds_of(data, seeds)
         for passing in self._surrogates.passings.values():
             passing.end(learns=False)  # of a pass that raised
         self._copies.look_again()
@@ -243,25 +238,3 @@ def as_module(
     made = DifferentiableWorkflow(workflow, train=train, perturb=perturb, check_remote=check_remote)
     hold_some(made.components, workflow.name)
     return made
-
-
-def _seeds(data: Batch, given: Iterable[int] | None) -> list[int]:
-    """One for each request: as given, else those that were asked for, else drawn. Raises UsageError where there is no
-    request, another number of seeds, or one that no run may have."""
-    if len(data) == 0:
-        raise UsageError("a batch has no request; give one or more")
-    if given is not None:
-        try:
-            seeds = [*map(operator.index, given)]
-        except TypeError as error:
-            raise UsageError(f"a seed is no integer: {error}") from error
-        if len(seeds) != len(data):
-            raise UsageError(f"{len(seeds)} seeds are given for {len(data)} requests; expected one for each")
-        wrong = [seed for seed in seeds if not is_seed(seed)]
-        if wrong:
-            raise UsageError(f"a seed is {wrong[0]}; expected an integer in [-2^63, 2^63)")
-        return seeds
-    draw = random.getrandbits  # spreads choices, keeps no secret
-    if data.has_seeds:
-        return [draw(SEED_BITS) if seed is None else seed for seed in data.seeds]
-    return [draw(SEED_BITS) for _ in data.seeds]

@@ -1,11 +1,15 @@
 """How passes over batches begin."""
 
+import operator
+import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import torch
 from torch import nn
 
+from stretto.engine.request import is_seed
 from stretto.learn.adversity.adversary import Adversary
 from stretto.learn.adversity.stranger import Stranger
 from stretto.learn.differentiable.cohort import Cohort
@@ -18,6 +22,10 @@ from stretto.learn.differentiable.states import States
 from stretto.learn.differentiable.underway import Underway
 from stretto.learn.differentiable.whole import Tally
 from stretto.plan.model import Plan
+from stretto.types.errors import UsageError
+
+_SEED_BITS: Final = 53
+"""As the engine draws seeds."""
 
 
 class Passes:
@@ -61,3 +69,25 @@ class Passes:
         cohort = Cohort(ColumnFrame(size), "", range(size), states.budget, is_whole=True)
         fill_roots(batch, cohort, self._plan)
         return batch, cohort
+
+
+def seeds_of(data: Batch, given: Iterable[int] | None) -> list[int]:
+    """One for each request: as given, else those that were asked for, else drawn. Raises UsageError where there is no
+    request, another number of seeds, or one that no run may have."""
+    if len(data) == 0:
+        raise UsageError("a batch has no request; give one or more")
+    if given is not None:
+        try:
+            seeds = [*map(operator.index, given)]
+        except TypeError as error:
+            raise UsageError(f"a seed is no integer: {error}") from error
+        if len(seeds) != len(data):
+            raise UsageError(f"{len(seeds)} seeds are given for {len(data)} requests; expected one for each")
+        wrong = [seed for seed in seeds if not is_seed(seed)]
+        if wrong:
+            raise UsageError(f"a seed is {wrong[0]}; expected an integer in [-2^63, 2^63)")
+        return seeds
+    draw = random.getrandbits  # spreads choices, keeps no secret
+    if data.has_seeds:
+        return [draw(_SEED_BITS) if seed is None else seed for seed in data.seeds]
+    return [draw(_SEED_BITS) for _ in data.seeds]
