@@ -12,15 +12,9 @@ from torch import Tensor, nn
 from stretto.components.torch.component import TorchComponent
 from stretto.learn import as_module
 from stretto.learn.differentiable.module import DifferentiableWorkflow
+from tests.unit.learn.differentiable.chained import HEAD, STEPS
 from tests.unit.learn.differentiable.made import loaded, rows
 
-STEPS = """
-  - {name: one, component: first, input_mapping: {x: input.x}}
-  - {name: two, component: second, input_mapping: {state: steps.one.state}}
-  - {name: choose, component: chooser, input_mapping: {state: steps.two.state}}
-  - {name: worth, component: worth, input_mapping: {score: steps.two.score}}
-"""
-HEAD = "contract: {reward: {worth: 1.0}}"
 OUTPUT = '{p: steps.choose.way_probabilities, first: "steps.two.state[0]"}'
 
 

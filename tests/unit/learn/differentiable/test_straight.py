@@ -1,7 +1,5 @@
 """Modules called straight on come to what they come to one by one."""
 
-import gc
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,36 +15,10 @@ from stretto.learn.differentiable.module import DifferentiableWorkflow
 from stretto.learn.differentiable.passes import Passes
 from stretto.learn.differentiable.stretches import Stretch
 from stretto.types.errors import ContractError
+from tests.unit.learn.differentiable.chained import HEAD, STEPS, Counting, counting
 from tests.unit.learn.differentiable.made import loaded, rows
 
 NETWORKS = Path(__file__).parents[4] / "benchmarks" / "workflows" / "networks.yaml"
-
-STEPS = """
-  - {name: one, component: first, input_mapping: {x: input.x}}
-  - {name: two, component: second, input_mapping: {state: steps.one.state}}
-  - {name: choose, component: chooser, input_mapping: {state: steps.two.state}}
-  - {name: worth, component: worth, input_mapping: {score: steps.two.score}}
-"""
-HEAD = "contract: {reward: {worth: 1.0}}"
-
-
-class Counting(nn.Module):
-    """Counts its calls, and returns something else."""
-
-    def __init__(self, inner: nn.Module, after: Callable[[Any], Any]) -> None:
-        super().__init__()
-        self.inner, self.after, self.calls = inner, after, 0
-
-    def forward(self, **fields: Any) -> Any:
-        self.calls += 1
-        return self.after(self.inner(**fields))
-
-
-def counting(folder: Path, name: str, after: Callable[[Any], Any] = lambda told: told) -> DifferentiableWorkflow:
-    workflow = loaded(folder, STEPS, head=HEAD, output="{score: steps.two.score}")
-    component = workflow.component(name)
-    assert isinstance(component, TorchComponent)
-    return as_module(workflow.with_component(component.with_module(Counting(component.module, after))))
 
 
 def told_by(module: DifferentiableWorkflow, requests: Any) -> dict[str, Any]:
@@ -225,53 +197,6 @@ def test_what_is_wrong_is_said_as_one_by_one(tmp_path: Path, monkeypatch: pytest
     assert (str(straight.value), straight.type) == (str(single.value), single.type)
 
 
-ENUMERATED = """
-  - {name: one, component: first, input_mapping: {x: input.x}}
-  - {name: choose, component: chooser, input_mapping: {state: steps.one.state}, estimator: enumerate}
-  - {name: worth, component: of_way, input_mapping: {way: steps.choose.way}}
-"""
-OUTSIDE = """
-  - {name: one, component: first, input_mapping: {x: input.x}}
-  - {name: told, component: rated, input_mapping: {score: steps.one.score, state: steps.one.state}}
-  - {name: choose, component: chooser, input_mapping: {state: steps.one.state}, estimator: score}
-  - {name: worth, component: outside, input_mapping: {way: steps.choose.way}}
-"""
-GUARDED = """
-  - {name: one, component: first, input_mapping: {x: input.x}}
-  - {name: two, component: second, input_mapping: {state: steps.one.state}, condition: steps.one.score > 0.0}
-  - {name: worth, component: worth, input_mapping: {score: steps.two.score}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("steps", "term"),
-    [(STEPS, "worth"), (ENUMERATED, "of_way"), (OUTSIDE, "outside"), (GUARDED, "worth")],
-    ids=["straight", "enumerated", "outside", "guarded"],
-)
-def test_what_a_pass_computed_goes_with_it(tmp_path: Path, steps: str, term: str) -> None:
-    seen: list[weakref.ref[Tensor]] = []
-
-    def see(told: dict[str, Tensor]) -> dict[str, Tensor]:
-        seen.append(weakref.ref(told["state"]))
-        return told
-
-    workflow = loaded(tmp_path, steps, head=f"contract: {{reward: {{{term}: 1.0}}}}")
-    component = workflow.component("first")
-    assert isinstance(component, TorchComponent)
-    module = as_module(workflow.with_component(component.with_module(Counting(component.module, see))))
-    gc.collect()
-    gc.disable()
-    try:
-        outcome = module(rows(4))
-        assert len(outcome.runs) == 4
-        outcome.backward()
-        del outcome
-        assert [each() for each in seen] == [None] * len(seen)
-    finally:
-        gc.enable()
-    module.close()
-
-
 class Unwatched(nn.Module):
     """Keeps no graph, nor counts writes."""
 
@@ -326,15 +251,3 @@ def test_a_write_to_an_input_of_another_precision_is_refused_as_one_by_one(tmp_p
     )
     with pytest.raises(ContractError, match="component 'second' at step 'two' writes to its input 'state' in place"):
         module(rows(3))
-
-
-def test_a_batch_that_is_kept_holds_no_module(tmp_path: Path) -> None:
-    module = counting(tmp_path, "second")
-    batch = module.batch(rows(3))
-    module(batch).backward()
-    module.close()
-    inside = weakref.ref(module.module_of("second"))
-    del module
-    gc.collect()
-    assert inside() is None
-    assert len(batch) == 3
