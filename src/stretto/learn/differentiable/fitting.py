@@ -31,13 +31,20 @@ def _of_tensors(column: Tensors, what: Shape, where: str) -> tuple[Tensor, list[
         raise ContractError(
             f"{where} takes {what!r}, rows of {list(what.dims)}, and is given rows of {list(value.shape[1:])}"
         )
-    dtype = dtype_of(what)
+    dtype, misfits = dtype_of(what), []
     if value.dtype is not dtype:
+        misfits = _no_integers(value) if value.is_floating_point() and not what.dtype.is_real else []
         value = value.to(dtype)
     if present is None or what.absent is None:
-        return value, _absent(present)
+        return value, sorted({*misfits, *_absent(present)})
     mask = present.to(value.device).reshape(-1, *[1] * len(what.dims))
-    return torch.where(mask, value, torch.full_like(value, what.absent)), []
+    return torch.where(mask, value, torch.full_like(value, what.absent)), misfits
+
+
+def _no_integers(value: Tensor) -> list[int]:
+    """Rows of reals that are not all integers, which no integers stand for."""
+    rows = (value.detach() == value.detach().round()) & torch.isfinite(value.detach())
+    return (~rows.reshape(len(rows), -1).all(1)).nonzero()[:, 0].tolist()
 
 
 def _of_rows(rows: Sequence[Json], what: Tensorial) -> tuple[Tensor, list[int]]:

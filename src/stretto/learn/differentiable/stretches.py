@@ -112,4 +112,6 @@ def _reading(parameter: Parameter, source: Source, writers: Mapping[int, InsideN
     declared = None if writer is None else writer.component.signature.outputs.get(str(field))
     if declared is None or declared.dims != parameter.dims:
         return None
+    if declared.dtype.is_real and not parameter.dtype.is_floating_point:  # rows may be no integers
+        return None
     return Reading(parameter.name, source.slot, str(field), parameter.dtype)

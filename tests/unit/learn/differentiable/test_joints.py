@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 import stretto
+from stretto.components.torch.component import TorchComponent
 from stretto.learn import as_module
+from stretto.types.enums import RunStatus
 from stretto.types.errors import UsageError
 
 COMPONENTS = """
@@ -39,6 +42,11 @@ class Counter(nn.Module):
 @stretto.differentiable("worth", inputs=["share"], context=["more"], rewards=["worth"])
 def worth(share: Number, more: Annotated[Tensor, Shape(absent=0.0)]) -> Number:
     return share + more
+
+
+@stretto.differentiable("ranked", context=["place"], rewards=["ranked"])
+def ranked(place: Annotated[Tensor, Shape(dtype="int64")]) -> Number:
+    return place.float()
 """
 
 WORKFLOW = """
@@ -80,3 +88,24 @@ def test_integers_are_read_where_no_gradient_is_meant(tmp_path: Path) -> None:
     with loaded(tmp_path, "share", "count") as workflow:
         outcome = as_module(workflow)([{"x": [0.5, 1.0]}])
         assert outcome.backward().norms["counter"] > 0
+
+
+def test_reals_are_read_as_integers_in_rows_where_they_are_some_and_fail_in_others_as_in_the_engine(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "components.py").write_text(COMPONENTS)
+    step = "  - {name: ranked, component: ranked, input_mapping: {place: steps.counter.share}}\n"
+    (tmp_path / "workflow.yaml").write_text(WORKFLOW.replace("worth", "ranked") + step)
+    inputs = [{"x": [2.0, 0.0]}, {"x": [0.5, 0.0]}, {"x": [float(10**6), 0.0]}]
+    with stretto.load(tmp_path / "workflow.yaml", store=tmp_path / "runs.db") as workflow:
+        counter = workflow.component("counter")
+        assert isinstance(counter, TorchComponent)
+        with torch.no_grad():
+            counter.module.get_parameter("net.weight").copy_(torch.tensor([[1.0, 0.0]]))
+            counter.module.get_parameter("net.bias").zero_()
+        alone = [workflow.run_sync(each) for each in inputs]
+        outcome = as_module(workflow)(inputs)
+        assert [run.status for run in outcome.runs] == [run.status for run in alone]
+    assert [run.status for run in alone] == [RunStatus.OK, RunStatus.FAILED, RunStatus.OK]
+    assert outcome.known.tolist() == [True, False, True]
+    assert outcome.rewards[outcome.known].tolist() == [2.0, 10.0**6]
