@@ -5,7 +5,7 @@ from pathlib import Path
 
 from stretto.cli.values import read_pairs
 from stretto.engine.history import changed_components, hold_to_manifest
-from stretto.learn.joint.progress import JointFolder
+from stretto.learn.joint.progress import Best, JointFolder
 from stretto.record.model import Run
 from stretto.runtime.workflow import Workflow
 from stretto.types.errors import ReplayError, UsageError
@@ -26,9 +26,20 @@ def read_checkpoints(texts: Iterable[str]) -> dict[str, str]:
             raise UsageError(
                 f"--checkpoint {text}: the folder holds no joint training; expected NAME=PATH, or such a folder"
             )
+        elif "=" not in text and not Path(text).exists():
+            raise UsageError(
+                f"--checkpoint {text!r} is no pair, and there is no such folder; expected NAME=PATH, or the FOLDER of "
+                "a joint training"
+            )
         else:
             pairs.append(text)
     return read_pairs(pairs, "--checkpoint")
+
+
+def best_in(texts: Iterable[str]) -> list[tuple[JointFolder, Best]]:
+    """Of what was given, each folder of a joint training, with what did best there."""
+    folders = [folder for text in texts if (folder := JointFolder(Path(text))).begun]
+    return [(folder, best) for folder in folders if (best := folder.progress().best) is not None]
 
 
 def _best_of(folder: JointFolder) -> dict[str, Path]:

@@ -45,6 +45,22 @@ WorkflowFile = Annotated[
     ),
 ]
 
+
+def _in_folders(values: list[Path]) -> list[Path]:
+    """The files, in each folder that was named the one by the usual name."""
+    return [each / DEFAULT_WORKFLOW if each.is_dir() else each for each in values]
+
+
+WorkflowFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="WORKFLOW",
+        help="Workflow files, or the folders of such.",
+        show_default=False,
+        callback=_in_folders,
+    ),
+]
+
 Baggage = Annotated[
     list[str] | None,
     typer.Option(

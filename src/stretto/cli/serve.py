@@ -12,7 +12,7 @@ from stretto.cli.acp.place import read_place
 from stretto.cli.acp.serve import tell_stopping, tls_of, warn_of_strangers
 from stretto.cli.checkpoints import each_with_checkpoints, read_checkpoints
 from stretto.cli.help import VerbCommand
-from stretto.cli.options import AsJson, Checkpoint, StorePath
+from stretto.cli.options import AsJson, Checkpoint, StorePath, WorkflowFiles
 from stretto.cli.stopping import run_async
 from stretto.cli.terminal import note, print_json
 from stretto.components.web_address import is_here
@@ -36,7 +36,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command(cls=VerbCommand)
 def serve(
-    files: Annotated[list[Path], typer.Argument(metavar="WORKFLOW", help="Workflow files.", show_default=False)],
+    files: WorkflowFiles,
     http: Annotated[str | None, http_option(DEFAULT_HTTP)] = None,
     grpc: Grpc = None,
     mcp_stdio: Annotated[

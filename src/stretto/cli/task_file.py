@@ -9,6 +9,7 @@ from stretto.cli.json_lines import lines_of
 from stretto.cli.json_text import read_unrepeated
 from stretto.learn.tasks import Task
 from stretto.record.canonical import snapshot
+from stretto.spec.read import read_source
 from stretto.spec.suggest import nearest
 from stretto.types.errors import NotJsonError, UsageError
 
@@ -20,10 +21,12 @@ TASKS: Final = "tasks.jsonl"
 
 
 def tasks_beside(workflow: Path) -> Path:
-    """The file of tasks beside a workflow's; UsageError where there is none, and what tells of it."""
+    """The file of tasks beside a workflow's; UsageError where there is none, and what tells of it. SpecError where
+    there is no such workflow."""
     place = workflow.parent / TASKS
     if place.is_file():
         return place
+    read_source(workflow)  # where it is missing itself, its tasks are not what is wrong
     page = workflow.parent / "README.md"
     hint = f"{page} says how to make it, or name" if _speaks_of_tasks(page) else "name"
     raise UsageError(

@@ -1,5 +1,6 @@
 """What to type when a folder holds a training already: the same command, further or elsewhere."""
 
+import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,8 +8,11 @@ from typing import Final
 
 import msgspec
 
+from stretto.cli.perturb_options import PERTURB_OPTIONS
 from stretto.cli.train_mode import TrainMode
 from stretto.cli.words import count_text
+from stretto.learn.joint.options import JointOptions
+from stretto.learn.options import TrainOptions
 from stretto.learn.state import TrainFolder
 from stretto.types.errors import UsageError
 
@@ -32,6 +36,12 @@ class TrainCommand(msgspec.Struct, frozen=True, kw_only=True):
     def further(self, made: int) -> str:
         """The command that goes on with the training from the updates made."""
         return self.resumed(updates=FURTHER * max(made, 1))
+
+    def as_held(self, made: int, options: JointOptions | TrainOptions) -> str:
+        """The command that goes on with a training that was made with these options, whatever was typed now."""
+        perturbing = [each for each in self.options if each.partition("=")[0].rpartition(".")[2] in PERTURB_OPTIONS]
+        held = msgspec.structs.replace(self, options=[*_typed(options), *perturbing])
+        return held.resumed(updates=options.updates) if options.updates > made else held.further(made)
 
     def resumed(self, **changed: int) -> str:
         """The command that goes on with the training, with other options than were typed."""
@@ -84,14 +94,15 @@ def hold_to_folder(place: Path, command: TrainCommand, *, resume: bool) -> None:
     if resume:
         TrainFolder(place).check_started()
     elif TrainFolder(place).begun:
-        raise held_already(place, updates_made(place), command)
+        kept = TrainFolder(place).load()[0]
+        raise held_already(place, kept.update, command, kept.options)
 
 
-def held_already(place: Path, made: int, command: TrainCommand) -> UsageError:
-    """That a folder holds a training, with what to type instead."""
+def held_already(place: Path, made: int, command: TrainCommand, options: JointOptions | TrainOptions) -> UsageError:
+    """That a folder holds a training, made with `options`, with what to type instead."""
     return UsageError(
         f"{place} holds a training already, {count_text(made, 'update')} long\n"
-        f"  go on with it: {command.further(made)}\n"
+        f"  go on with it: {command.as_held(made, options)}\n"
         f"  train anew: {command.elsewhere(place)}"
     )
 
@@ -102,3 +113,12 @@ def nothing_left(place: Path, made: int, asked: int, command: TrainCommand) -> s
         f"nothing is left to do: the training in {place} has made {count_text(made, 'update')} of {asked}\n"
         f"go on with it: {command.further(made)}"
     )
+
+
+def _typed(options: JointOptions | TrainOptions) -> list[str]:
+    """What to type after each ``--set`` for these options, without those that have their default."""
+    given, usual = msgspec.to_builtins(options), msgspec.to_builtins(type(options)())
+    components = given.pop("components", {})
+    found = {name: value for name, value in given.items() if value != usual[name]}
+    own = {f"{name}.{key}": value for name, each in components.items() for key, value in each.items()}
+    return [f"{name}={json.dumps(value).strip(chr(34))}" for name, value in {**found, **own}.items()]

@@ -36,7 +36,8 @@ class JointTraining:
         """Raises UsageError where the folder holds a training that is not to be gone on with, or none that is."""
         self._kept = JointFolder(folder)
         if not resume and self._kept.begun:
-            raise held_already(folder, self._kept.progress().update, command)
+            kept = self._kept.progress()
+            raise held_already(folder, kept.update, command, kept.options)
         self._kept.check(resume=resume)
         self._workflow = workflow
         self._tasks = tasks

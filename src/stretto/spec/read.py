@@ -30,7 +30,9 @@ def read_source(path: Path, what: str = "a workflow, a contract or a chaos plan"
     except FileNotFoundError as error:
         raise SpecError([_missing(path, what)]) from error
     except IsADirectoryError as error:
-        raise SpecError([_whole(path, SpecCode.NOT_A_FILE, "this is a folder", "the path of a file")]) from error
+        inside = path / "workflow.yaml"
+        expected = f"the path of a file, such as {inside}" if inside.is_file() else "the path of a file"
+        raise SpecError([_whole(path, SpecCode.NOT_A_FILE, "this is a folder", expected)]) from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise SpecError(
             [_whole(path, SpecCode.UNREADABLE, f"this file cannot be read: {error}", "a file you may read")]

@@ -109,6 +109,10 @@ def test_a_replay_is_made_with_the_weights_given(cli: Cli, weights: Path) -> Non
         ("bucket=w", "--checkpoint bucket=w: 'bucket' is of kind python; it has no weights"),
         ("paiter=w", "workflow 'paint' has no component 'paiter'; it has: bucket, painter"),
         ("w.safetensors", "--checkpoint 'w.safetensors' is no pair"),
+        (
+            "gone",
+            "'gone' is no pair, and there is no such folder; expected NAME=PATH, or the FOLDER of a joint training",
+        ),
         ("painter=gone.safetensors", "gone.safetensors"),
     ],
 )

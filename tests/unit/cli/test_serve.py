@@ -51,5 +51,12 @@ def test_what_cannot_be_served_is_told_before_anything_is(
     assert says in " ".join(done.err.split())
 
 
+def test_a_folder_stands_for_its_workflow(cli: Cli, folder: Path) -> None:
+    (folder / "own").mkdir()
+    (folder / "own" / "workflow.yaml").write_text(UNFIT)
+    (folder / "own" / "components.py").write_text(COMPONENTS)
+    assert "workflow 'reading' has no component 'lok'" in cli("serve", "own", "--checkpoint", "lok=w").err
+
+
 def test_without_a_workflow_it_says_what_is_missing(cli: Cli) -> None:
     assert cli("serve").code == 2

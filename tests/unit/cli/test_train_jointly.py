@@ -98,6 +98,37 @@ def test_a_workflow_of_networks_alone_is_trained_end_to_end_and_says_so(cli: Cli
     assert [json.loads(line) for line in lines] == document["updates"]
 
 
+def test_the_command_that_goes_on_has_the_options_that_the_training_was_made_with(cli: Cli, net: Path) -> None:
+    own = ("--set=router.optimizer=sgd", "--set=reader.frozen=true", "--set=reuse_pure=true", "--set=patience=null")
+    assert cli(*JOINT, *own).code == 0
+    told = cli("train", "net", "--mode", "end-to-end", "--set", "roter.frozen=true", "--set=batch_size=9")
+    [command] = re.findall(r"^  go on with it: stretto (.*)$", told.err, re.MULTILINE)
+    assert "roter" not in command
+    assert len(cli(*shlex.split(command), "--json").document["updates"]) == 9
+
+
+def test_the_command_that_goes_on_makes_the_updates_that_were_asked_for(cli: Cli, net: Path) -> None:
+    assert cli(*JOINT).code == 0
+    assert "--set updates=8" in cli("train", "net").err
+    cli("train", "net", *SMALL[1:3], "--set=updates=20", "--set=patience=1", "--set=learning_rate=1e-9", "--folder=f")
+    assert "--set updates=20" in cli("train", "net", "--folder", "f").err
+
+
+def test_a_workflow_that_is_not_there_is_told_and_not_its_tasks(cli: Cli, net: Path) -> None:
+    told = cli("train", "nett")
+    assert "nett: there is no such file" in told.err
+    told = cli("train", "nett/workflow.yaml", "--mode", "end-to-end")
+    assert "nett/workflow.yaml: there is no such file" in told.err
+
+
+def test_a_run_of_other_weights_than_did_best_is_told_which_those_are(cli: Cli, net: Path) -> None:
+    cli(*JOINT)
+    first = cli("runs", "list", "--purpose", "evaluate", "--limit", "99", "--json").document["runs"][-1]
+    told = cli("explain", first["id"], "--workflow", "net", "--checkpoint", str(PLACE))
+    best = json.loads((PLACE / "curve.jsonl").read_bytes().splitlines()[-1])["update"]
+    assert f"{PLACE} keeps those that did best, after update {best}" in told.err.replace("\n", " ")
+
+
 def test_what_surrogates_are_worth_is_told_in_the_end(cli: Cli, net: Path) -> None:
     (net / "workflow.yaml").write_text(WORKFLOW.replace("ESTIMATOR", "estimator: relax,"))
     [surrogate] = cli("train", "net", *SMALL, "--json").document["surrogates"]

@@ -30,6 +30,8 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     assert _only_problem(tmp_path).code == "spec.not_a_file"
+    (tmp_path / "workflow.yaml").write_text("stretto: 1\n")
+    assert _only_problem(tmp_path).expected == f"the path of a file, such as {tmp_path / 'workflow.yaml'}"
 
 
 def test_a_file_that_may_not_be_read_says_why(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """`stretto explain`: what made a run go as it did."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from stretto.cli.checkpoints import read_checkpoints, with_checkpoints
+from stretto.cli.checkpoints import best_in, read_checkpoints, with_checkpoints
 from stretto.cli.exits import Exit
 from stretto.cli.explain.lines import show_explained
 from stretto.cli.help import VerbCommand
@@ -62,7 +63,7 @@ def explain(
         print_json(msgspec.to_builtins(told))
     else:
         show_explained(told)
-    _note_other_weights(loaded, told)
+    _note_other_weights(loaded, told, checkpoint or ())
     if html is not None:
         _write(html, told)
     return Exit.OK
@@ -75,11 +76,19 @@ async def _explained(workflow: Workflow, run: str, step: str | None, tried: int,
             return await explain_run(workflow, run, step=step, tried=tried, reads=reads, on_step=going.begin)
 
 
-def _note_other_weights(workflow: Workflow, told: RunExplained) -> None:
-    """How to explain a run by the weights that made it, where those that were read are others."""
+def _note_other_weights(workflow: Workflow, told: RunExplained, given: Sequence[str]) -> None:
+    """How to explain a run by the weights that made it, where those that were read are others; a folder of a joint
+    training that was given keeps those that did best and no others, so that it says of which update they are."""
     names = [name for name in told.changed if isinstance(workflow.plan.components.get(name), Trainable)]
-    if names:
-        flags = " ".join(f"--checkpoint {name}=PATH" for name in names)
+    flags = " ".join(f"--checkpoint {name}=PATH" for name in names)
+    if names and (kept := best_in(given)):
+        folder, best = kept[0]
+        note(
+            f"the weights that made this run are others: {folder.folder} keeps those that did best, after update "
+            f"{best.update}. Explain a run whose label `group` begins with {best.update}/ (stretto runs list), or give "
+            f"those of this one, where they were kept: {flags}"
+        )
+    elif names:
         note(
             f"the weights that made this run are others; give those: {flags}, or --checkpoint FOLDER of their training"
         )
@@ -102,5 +111,5 @@ def _write(path: Path, told: RunExplained) -> None:
     try:
         path.write_text(page(told), encoding="utf-8")
     except OSError as error:
-        raise StoreError(f"cannot write {path}: {error}") from error
+        raise StoreError(f"cannot write {path}: {error.strerror}; name a file that can be written") from error
     note(f"written: {path}")

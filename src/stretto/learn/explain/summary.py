@@ -79,7 +79,10 @@ def _otherwise(told: RunExplained) -> list[str]:
     if told.reward is None or told.again is None or abs(told.reward - told.again) <= noise(told):
         return []
     now = f"A replay with nothing changed comes to {number_text(told.again)} now"
-    why = "what judged it is not what it was, or its reward was told from elsewhere"
+    judged = "what judged it is not what it was"
+    why = (
+        f"{'what is named above answers otherwise' if told.changed else judged}, or its reward was told from elsewhere"
+    )
     return [f"{now}: {why}. What its answers were worth is told against that."]
 
 

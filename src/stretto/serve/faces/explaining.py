@@ -174,9 +174,12 @@ def _wanted(query: bytes) -> Wanted:
         pairs = dict(parse_qsl(query.decode("ascii"), keep_blank_values=True, strict_parsing=bool(query)))
         if unknown := [*pairs.keys() - {"step", "tried"}]:
             raise malformed(f"?{sorted(unknown)[0][:100]} is not known; expected step=PATH or tried=N")
-        tried = int(pairs.get("tried", MOST))
     except ValueError as error:
         raise malformed(f"the query cannot be read: {error}; expected step=PATH or tried=N") from error
+    try:
+        tried = int(pairs.get("tried", MOST))
+    except ValueError as error:
+        raise malformed(f"tried is {pairs['tried'][:100]!r}; expected 1 to {MOST_TRIED:,}") from error
     if not 1 <= tried <= MOST_TRIED:
         raise malformed(f"tried is {tried}; expected 1 to {MOST_TRIED:,}")
     return Wanted(step=pairs.get("step"), tried=tried)

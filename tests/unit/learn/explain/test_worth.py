@@ -7,6 +7,7 @@ import pytest
 import stretto
 from stretto.learn.explain.explained import RunExplained
 from stretto.learn.explain.page import page
+from stretto.learn.explain.summary import summary_of
 
 COMPONENTS = """
 import itertools
@@ -92,6 +93,14 @@ def test_what_judges_it_otherwise_now_is_no_merit_of_an_answer(tmp_path: Path) -
     assert (told.reward, told.again) == (1.0, 51.0)
     assert "A replay with nothing changed comes to 51 now" in said(told)
     assert {each.field: each.effect for each in told.steps[0].effects} == {"": 1.0, "b": 1.0, "a": 0.0}
+
+
+def test_a_reward_that_is_another_since_a_step_is_is_not_laid_to_the_judge() -> None:
+    told = RunExplained(
+        run="r", workflow="w", status="ok", reward=1.0, again=2.0, compared=1, changed=("net",), summary=(), steps=()
+    )
+    [why] = [each for each in summary_of(told) if "A replay with nothing changed" in each]
+    assert "what is named above answers otherwise, or its reward was told from elsewhere" in why
 
 
 def test_a_judge_that_says_another_thing_each_time_is_named(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ async def test_runs_are_listed_with_the_way_to_their_explanation(tmp_path: Path)
         ("/v1/workflows/other/runs/last/explanation", 404, "of other; served are reading, degraded"),
         ("/runs/last/explanation?step=loook", 400, "did you mean 'look'?"),
         ("/runs/last/explanation?tried=0", 400, "tried is 0; expected 1 to 1,000"),
-        ("/runs/last/explanation?tried=many", 400, "expected step=PATH or tried=N"),
+        ("/runs/last/explanation?tried=many", 400, "tried is 'many'; expected 1 to 1,000"),
         ("/runs/last/explanation?steps=look", 400, "?steps is not known"),
         ("/runs/last/explanation?%ff", 400, "the query cannot be read"),
         ("/runs/last/explanations", 404, "GET /runs, /runs/RUN/explanation"),
