@@ -18,7 +18,7 @@ from stretto.cli.exits import Exit, exit_of
 from stretto.cli.interrupted import tell_interrupted
 from stretto.cli.streams import ResultLostError, silence_stdout, take_streams
 from stretto.cli.terminal import note, notes, print_json
-from stretto.components.python.raised import as_raised
+from stretto.record.texts import as_raised
 from stretto.spec.source import printable
 from stretto.types.errors import ComponentError, StrettoError, UsageError
 

@@ -3,7 +3,12 @@
 import logging
 from typing import Final
 
+from stretto.types.errors import ComponentError
+
 _log: Final = logging.getLogger(__name__)
+
+RAISED: Final = "Component '"
+"""How a note begins that says which component raised an error."""
 
 TEXT_CHARS: Final = 2000
 """Of what an exception says: enough to mend what it tells of, and with it a message may still say who and where."""
@@ -31,3 +36,9 @@ def recordable(text: str, limit: int = MESSAGE_CHARS) -> str:
 def log_raised(name: str, error: BaseException) -> None:
     """Log at level DEBUG where a component's code raised; a record keeps what, and only the nearest place."""
     _log.debug("component '%s' raised, in full:", name, exc_info=error)
+
+
+def as_raised(error: Exception) -> ComponentError | None:
+    """An error of which it was noted that a component raised it, as one of ours; None for any other."""
+    told = next((note for note in getattr(error, "__notes__", ()) if note.startswith(RAISED)), None)
+    return None if told is None else ComponentError(f"{type(error).__name__}: {text_of(error)}\n  {told}")

@@ -4,7 +4,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from stretto.record.texts import log_raised, text_of
+from stretto.record.texts import RAISED, log_raised, text_of
 from stretto.types.errors import Code, ComponentError
 
 _PROGRAMMING: Final = (
@@ -20,10 +20,6 @@ _PROGRAMMING: Final = (
     RecursionError,
 )
 """Mistakes in the code: the same request meets them again, so a retry only costs."""
-
-
-_RAISED: Final = "Component '"
-"""How a note begins."""
 
 
 def code_of(error: BaseException) -> Code:
@@ -54,15 +50,7 @@ def component_error(name: str, error: BaseException, home: str, queue_ms: float 
 
 def note_raised(name: str, error: Exception, home: str, step: str) -> None:
     """Add to an error that goes on as it is who raised it, and where."""
-    error.add_note(f"{_RAISED}{name}' raised it at step '{step}' ({place_of(error.__traceback__, home)}).")
-
-
-def as_raised(error: Exception) -> ComponentError | None:
-    """An error of which that was noted, as the engine has it; None for any other."""
-    told = next((note for note in getattr(error, "__notes__", ()) if note.startswith(_RAISED)), None)
-    if told is None:
-        return None
-    return ComponentError(f"{type(error).__name__}: {text_of(error)}\n  {told}", code_of(error))
+    error.add_note(f"{RAISED}{name}' raised it at step '{step}' ({place_of(error.__traceback__, home)}).")
 
 
 def place_of(traceback: TracebackType | None, home: str) -> str:
