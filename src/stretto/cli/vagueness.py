@@ -110,7 +110,10 @@ def vagueness(
 def _other(workflow: Workflow, executor: Component, given: str) -> Component:
     """The executor with other weights where a file or a training is given, else the component of that name."""
     if not Path(given).exists():
-        return workflow.component(given)
+        try:
+            return workflow.component(given)
+        except UsageError as error:
+            raise UsageError(f"--strict {given}: no file or folder is there, and {error}") from error
     name = executor.card.name
     if not isinstance(executor, Trainable):
         kind = executor.card.kind

@@ -57,6 +57,7 @@ def test_where_the_own_executor_has_no_success_it_says_so_and_fails(cli: Cli, de
     ("arguments", "told"),
     [
         ((), "give --strict FILE, such as an earlier checkpoint"),
+        (("--strict", "nobody"), "--strict nobody: no file or folder is there, and workflow"),
         (("--strict", "nobody"), "has no component 'nobody'"),
         (("--strict", "workflow.yaml"), "is of kind python, which has no weights; name another component"),
         (("--strict", "forgiving"), "'forgiving' is the executor itself"),
