@@ -54,7 +54,8 @@ class Backward:
         waiting = self._surrogates.lacking
         if not waiting:
             raise UsageError(
-                "no reward of the batch depends on a parameter: the data flow reaches none, or every reward is unknown"
+                "no reward of the batch depends on a parameter: the data flow reaches none, every reward is unknown, "
+                "or the batch was run under torch.no_grad, which keeps no gradients"
             )
         return self._skipped(
             f"no gradient passes step '{waiting[0]}' yet: its surrogate had no data before this batch, from "

@@ -103,7 +103,10 @@ class DifferentiableWorkflow(nn.Module):
         self._outcomes = Outcomes(plan, copies, surrogates, sealer, self._backward)
 
     def module_of(self, component: str) -> nn.Module:
-        """The module that learns in place of a component's own."""
+        """The module that learns in place of a component's own. Raises UsageError for a component that has none."""
+        if component not in self._copies.of:
+            there = ", ".join(self._copies.of)
+            raise UsageError(f"workflow '{self.plan.name}' has no module of '{component}'; it has those of: {there}")
         return self._copies.of[component]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -168,7 +171,7 @@ class DifferentiableWorkflow(nn.Module):
         is of one run. Raises InputError for an input that does not
         fit the contract.
         """
-        if isinstance(requests, str | Mapping):
+        if isinstance(requests, str | Mapping) or not isinstance(requests, Iterable):
             raise UsageError(
                 f"a batch is a list of requests, and was given one {type(requests).__name__}; put it in a list"
             )

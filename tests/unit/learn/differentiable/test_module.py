@@ -155,6 +155,10 @@ def test_components_that_share_weights_are_told_and_learn_together(tmp_path: Pat
     ("text", "change"),
     [
         ("no request", lambda module, inputs: module([])),
+        ("run under torch.no_grad", lambda module, inputs: torch.no_grad()(module)(inputs).backward()),
+        ("given one int; put it in a list", lambda module, inputs: module.batch(5)),
+        ("given one RunRequest; put it in a list", lambda module, inputs: module(stretto.RunRequest(input=inputs[0]))),
+        ("has no module of 'frist'; it has those of: first,", lambda module, inputs: module.module_of("frist")),
         ("2 seeds are given for 3 requests", lambda module, inputs: module(inputs, seeds=[1, 2])),
         ("a seed is 9223372036854775808; expected", lambda module, inputs: module(inputs, seeds=[1, 2, 2**63])),
         ("a seed is no integer: 'float' object", lambda module, inputs: module(inputs, seeds=[1, 2.5, 3])),
