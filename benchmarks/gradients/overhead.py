@@ -12,7 +12,7 @@ and a look whether it is a number.
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +25,15 @@ from stretto.learn import as_module
 from stretto.learn.differentiable.module import DifferentiableWorkflow
 
 WORKFLOW: Final = Path(__file__).parents[1] / "workflows" / "networks.yaml"
+
+SHAPES: Final[Mapping[str, tuple[int, ...]]] = {
+    "facts": (10,),
+    "months": (6, 5),
+    "money": (6, 3),
+    "severity": (),
+    "doubt": (),
+}
+"""Of its inputs, a row."""
 
 BATCH: Final = 64
 WARM: Final = 30
@@ -87,14 +96,7 @@ def _timed(module: DifferentiableWorkflow, work: Callable[[], None]) -> float:
 
 def _inputs() -> dict[str, Tensor]:
     torch.manual_seed(0)
-    shapes: dict[str, tuple[int, ...]] = {
-        "facts": (10,),
-        "months": (6, 5),
-        "money": (6, 3),
-        "severity": (),
-        "doubt": (),
-    }
-    return {name: torch.rand(BATCH, *shape) for name, shape in shapes.items()}
+    return {name: torch.rand(BATCH, *shape) for name, shape in SHAPES.items()}
 
 
 def _request(inputs: dict[str, Tensor], row: int) -> stretto.RunRequest:

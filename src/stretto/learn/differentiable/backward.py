@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from stretto.learn.differentiable.gradients import UNBIASED, Gradients, Left, go_back
+from stretto.learn.differentiable.gradients import Gradients, Left, go_back
 from stretto.learn.differentiable.loss import Loss
 from stretto.learn.differentiable.surrogates import Surrogates
 from stretto.learn.differentiable.underway import Computed, Underway
@@ -43,7 +43,7 @@ class Backward:
             return self._skipped(f"{error}. All gradients were dropped")
         left = Left(self._weights.of, copies=self._weights.are_small)
         if left.are_numbers():
-            return Gradients(left, biased=self._surrogates.biased if self._surrogates.passings else UNBIASED)
+            return Gradients(left, biased=self._surrogates.biased)
         wrong = left.wrong()
         self._whole.zero_grad()
         return self._skipped(_no_numbers(noted()[0], wrong))

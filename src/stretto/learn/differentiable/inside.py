@@ -26,6 +26,7 @@ from stretto.learn.differentiable.relaxing import RELAXING, relaxed
 from stretto.learn.differentiable.returned import Returned
 from stretto.learn.differentiable.underway import Computed, Underway
 from stretto.learn.differentiable.unknown import Rewarded, known_of, unknown_in
+from stretto.learn.differentiable.weights import writes_to
 from stretto.plan.model import CallOp
 from stretto.types.enums import Estimator
 from stretto.types.errors import ComponentError, ContractError, StrettoError
@@ -189,7 +190,8 @@ class InsideNode(Node):
 
     def _called(self, module: nn.Module, given: Mapping[str, Any]) -> Any:
         """What a module returns. Raises ContractError where it wrote to what it was given."""
-        versions = _versions(given)
+        tensors = {name: value for name, value in given.items() if isinstance(value, Tensor)}
+        writes = writes_to(tensors.values())
         try:
             returned = module(**given)
         except StrettoError:
@@ -197,9 +199,9 @@ class InsideNode(Node):
         except Exception as error:
             note_raised(self.name, error, self.component.home, self.place)
             raise
-        after = _versions(given)
-        if after != versions:
-            name = next(n for n, one, two in zip(given, versions, after, strict=True) if one != two)
+        after = writes_to(tensors.values())
+        if after != writes:
+            name = next(n for n, one, two in zip(tensors, writes, after, strict=True) if one != two)
             raise ContractError(
                 f"component '{self.name}' at step '{self.place}' writes to its input '{name}' in place, which other "
                 f"steps and later passes read; let it work on a copy: `{name} = {name}.clone()`"
@@ -240,11 +242,3 @@ class InsideNode(Node):
         if self.estimator in RELAXING:
             drawn.relaxed_BA = relaxed(self.estimator, drawn.log_p_BA, drawn.chosen_B)
         return drawn
-
-
-def _versions(given: Mapping[str, Any]) -> list[int]:
-    """How often each tensor was written to; torch counts for all but those made in inference mode."""
-    return [
-        value._version if isinstance(value, Tensor) and not value.is_inference() else 0  # noqa: SLF001  # torch's own count
-        for value in given.values()
-    ]

@@ -29,10 +29,6 @@ class Term:
 
 def terms_of(batch: Underway, cohort: Cohort, weights: Mapping[str, float]) -> dict[str, Term]:
     """Every term that counts, by name: those that the contract weighs, or else all that were given."""
-    given = _given_once(batch, cohort)
-    if given is not None and (not weights or given.keys() >= weights.keys()):
-        names = weights or dict.fromkeys(given, 1.0)
-        return {name: Term(given[name], None, weight) for name, weight in names.items() if weight != 0.0}
     lives = len(batch.states.runs)
     gathered = _Gathered(lives, adds=not weights)
     _gather_outside(batch, gathered)
@@ -120,21 +116,6 @@ def gain_of(batch: Underway, cohort: Cohort, weights: Mapping[str, float]) -> Ga
     return Gain(terms=terms, runs=runs, run_of=run_of, weights_L=batch.weights_L, known_B=_known(terms, run_of, runs))
 
 
-def _given_once(batch: Underway, cohort: Cohort) -> dict[str, Tensor] | None:
-    """Terms that one module each gave to all lives, and that all are known, as most are; None where it is not so."""
-    if cohort.failed or batch.states.hold_rewards:
-        return None
-    found: dict[str, Tensor] = {}
-    lives = range(len(batch.states.runs))
-    for event in batch.events:
-        if isinstance(event, Computed) and event.rewards:
-            for name, (value, known) in event.rewards.items():
-                if known is not None or name in found or event.cohort.lives != lives:
-                    return None
-                found[name] = own(value).cpu()
-    return found
-
-
 def _known(terms: Mapping[str, Term], run_of: Sequence[int], runs: int) -> Tensor | None:
     """Runs of which each life knows every term, of which there must be one; None for all."""
     if not terms:
@@ -160,6 +141,9 @@ class _Gathered:
 
     def put(self, name: str, lives: Sequence[int], value: Tensor, known: Tensor | None) -> None:
         """Add what a step gave to some lives."""
+        if name not in self.terms and known is None and lives == range(self.lives):
+            self.terms[name] = own(value), None  # as most do
+            return
         new, mask, is_known = self._spread(lives, value, known)
         if name not in self.terms:
             self.terms[name] = new, is_known

@@ -58,11 +58,6 @@ class States:
         else:
             self._given[life].extend(rewards)
 
-    @property
-    def hold_rewards(self) -> bool:
-        """Whether steps outside may have given some."""
-        return bool(self._states or self._given)
-
     def given(self) -> list[tuple[int, Sequence[Reward]]]:
         """What steps outside gave, to the lives that they gave any to, in their order."""
         told = {life: state.rewards for life, state in self._states.items()}

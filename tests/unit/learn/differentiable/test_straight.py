@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 import stretto
+from benchmarks.gradients.overhead import SHAPES, WORKFLOW
 from stretto.components.torch.component import TorchComponent
 from stretto.learn import as_module
 from stretto.learn.differentiable.module import DifferentiableWorkflow
@@ -17,8 +18,6 @@ from stretto.learn.differentiable.stretches import Stretch
 from stretto.types.errors import ContractError
 from tests.unit.learn.differentiable.chained import HEAD, STEPS, Counting, counting
 from tests.unit.learn.differentiable.made import loaded, rows
-
-NETWORKS = Path(__file__).parents[4] / "benchmarks" / "workflows" / "networks.yaml"
 
 
 def told_by(module: DifferentiableWorkflow, requests: Any) -> dict[str, Any]:
@@ -49,21 +48,14 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def networks(folder: Path) -> DifferentiableWorkflow:
-    return as_module(stretto.load(NETWORKS, store=folder / "runs.db"))
+    return as_module(stretto.load(WORKFLOW, store=folder / "runs.db"))
 
 
 def requests_of(references: list[Any]) -> list[stretto.RunRequest]:
     torch.manual_seed(0)
-    shapes: dict[str, tuple[int, ...]] = {
-        "facts": (10,),
-        "months": (6, 5),
-        "money": (6, 3),
-        "severity": (),
-        "doubt": (),
-    }
     return [
         stretto.RunRequest(
-            input={name: torch.rand(shape).tolist() for name, shape in shapes.items()}, reference=reference
+            input={name: torch.rand(shape).tolist() for name, shape in SHAPES.items()}, reference=reference
         )
         for reference in references
     ]
